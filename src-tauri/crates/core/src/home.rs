@@ -103,8 +103,9 @@ impl Home {
     }
 
     /// One folder per review: digest, tree, submission inbox, stream.
+    /// One folder per review: digest, tree, submission inbox, stream.
     pub fn seat_runs(&self) -> PathBuf {
-        self.data.join("runs")
+        self.data.join("seats")
     }
 
     pub fn runtime_lock(&self) -> PathBuf {
