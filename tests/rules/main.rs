@@ -1,1 +1,16 @@
-fn main() {}
+//! Decision tables: every row of the cases and of the specs, as plain function calls.
+
+mod coverage;
+mod diff;
+mod findings;
+mod gates;
+mod gates_forge;
+mod hygiene;
+mod laws;
+mod lifecycle;
+mod secret;
+mod secret_corpus;
+mod submission;
+mod untrusted;
+mod verdict;
+mod wording;

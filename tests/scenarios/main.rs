@@ -1,1 +1,18 @@
-fn main() {}
+//! Real git, real SQLite, real keyring, real boundary: the core at work.
+
+mod backup;
+mod bad_input;
+mod boundary;
+mod config;
+mod faults;
+mod frames;
+mod gates;
+mod git;
+mod hostile;
+mod keychain;
+mod lock;
+mod review_ends;
+mod review_flow;
+mod seat;
+mod store;
+mod telemetry;

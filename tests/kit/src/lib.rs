@@ -1,1 +1,7 @@
+//! The house's own test kit: git fixtures, the scripted model, a terminal, fresh homes.
 
+pub mod dbus;
+pub mod git;
+pub mod home;
+pub mod model;
+pub mod pty;
