@@ -1,0 +1,150 @@
+//! What each command takes. Field names are camelCase in JSON and TypeScript.
+
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+macro_rules! request {
+    ($(#[$doc:meta])* $name:ident { $($(#[$fdoc:meta])* $field:ident : $ty:ty),* $(,)? }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Serialize, Deserialize, TS)]
+        #[serde(rename_all = "camelCase", deny_unknown_fields)]
+        #[ts(export)]
+        pub struct $name { $($(#[$fdoc])* pub $field: $ty),* }
+    };
+}
+
+request!(
+    /// Takes nothing.
+    Nothing {}
+);
+
+/// Which entries a list shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum InboxFilter {
+    Open,
+    Snoozed,
+    Saved,
+    Done,
+}
+
+request!(InboxList {
+    filter: InboxFilter,
+    /// Free text over titles and sources.
+    #[ts(optional)]
+    #[serde(default)]
+    query: Option<String>,
+    limit: u32,
+    /// Id of the last entry of the page before.
+    #[ts(optional)]
+    #[serde(default)]
+    after: Option<i64>,
+});
+
+/// What is done to an entry. Every one can be undone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case", tag = "action")]
+#[ts(export)]
+pub enum InboxAction {
+    Done,
+    Reopen,
+    Read,
+    Unread,
+    Save,
+    Unsave,
+    Snooze { until: chrono::DateTime<chrono::Utc> },
+}
+
+request!(InboxMark { id: i64, action: InboxAction });
+request!(
+    /// Undoes the newest transition that is not undone yet, of one entry or of all.
+    InboxUndo {
+        #[ts(optional)]
+        #[serde(default)]
+        id: Option<i64>,
+    }
+);
+request!(ById { id: i64 });
+request!(TaskList {
+    #[ts(optional)]
+    #[serde(default)]
+    query: Option<String>,
+    limit: u32,
+});
+request!(TaskAdd {
+    workspace: String,
+    branch: String,
+    #[ts(optional)]
+    #[serde(default)]
+    title: Option<String>,
+});
+
+/// How a task's run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum TaskState {
+    Running,
+    Done,
+    Error,
+    Stopped,
+}
+
+request!(TaskFinish { id: i64, state: TaskState });
+request!(
+    /// A frame by the path of its image; stamped with the worktree's HEAD.
+    TaskAttachFrame {
+        id: i64,
+        path: String,
+        width: u32,
+        theme: String,
+        scale: u32,
+        #[ts(optional)]
+        #[serde(default)]
+        route: Option<String>,
+    }
+);
+request!(
+    /// A JSON or YAML document attached to a task, by its text.
+    TaskAttachText { id: i64, text: String }
+);
+request!(ReviewStart {
+    task: i64,
+    #[ts(optional)]
+    #[serde(default)]
+    sha: Option<String>,
+});
+request!(ReviewList {
+    #[ts(optional)]
+    #[serde(default)]
+    task: Option<i64>,
+    limit: u32,
+});
+
+/// What the person says of a finding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum FindingMark {
+    Answered,
+    WontFix,
+    /// Takes the mark back.
+    Clear,
+}
+
+request!(FindingMarkSet { review: i64, finding: String, mark: FindingMark });
+request!(FindingOpen { review: i64, finding: String });
+request!(WorkspaceByTitle { title: String });
+request!(WorkspaceInspect { path: String });
+request!(WorkspaceAdd {
+    title: String,
+    path: String,
+    /// `none`: judged without GitHub.
+    #[ts(optional)]
+    #[serde(default)]
+    forge: Option<String>,
+});
+request!(WorkspaceForge { title: String, forge: String });
+request!(Switch { on: bool });
+request!(Why { why: String });
