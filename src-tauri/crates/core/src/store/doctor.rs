@@ -1,0 +1,1 @@
+//! `steward doctor`: whether the data is well, and what to do when it is not.
