@@ -1,5 +1,20 @@
 //! Finds secrets in text, by rules that are data (security.md 4).
 
+mod assign;
+mod checksum;
+mod decode;
+mod engine;
+mod pem;
+mod placeholder;
+pub mod plant;
+mod rule;
+mod scan;
+mod template;
+
+pub use engine::{Decode, Engine, Hit, Options};
+pub use rule::{Rule, RuleError};
+pub use scan::{Scan, line_hash};
+
 use serde::{Deserialize, Serialize};
 
 /// How sure a hit is.

@@ -1,0 +1,164 @@
+//! Reads `name = "value"` in the many ways that code and settings write it.
+
+use std::ops::Range;
+
+use super::placeholder;
+
+/// How the value stands in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Quote {
+    Quoted,
+    Bare,
+}
+
+/// The value that a name is given.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assigned {
+    pub value: Range<usize>,
+    pub quote: Quote,
+}
+
+/// How far behind the keyword the operator may stand.
+const NAME_REST: usize = 40;
+/// The longest value that is read.
+const LONGEST: usize = 512;
+
+/// Reads the assignment whose name holds the keyword that ends at `at`.
+pub fn read(text: &[u8], at: usize) -> Option<Assigned> {
+    let mut at = at;
+    let name_end = (at + NAME_REST).min(text.len());
+    while at < name_end && is_name(text[at]) {
+        at += 1;
+    }
+    // `"name"`, `name]`, `'name')`, `\"name\"`
+    let mut closers = 0;
+    while closers < 3 && at < text.len() && matches!(text[at], b'"' | b'\'' | b'`' | b']' | b')' | b'\\') {
+        at += 1;
+        closers += 1;
+    }
+    at = skip_blanks(text, at);
+    at = operator(text, at)?;
+    let first = value(text, at)?;
+    // `name: Type = "value"`: the type stood where the value was looked for.
+    if first.quote == Quote::Bare {
+        let next = skip_blanks(text, first.value.end);
+        if text.get(next) == Some(&b'=') && text.get(next + 1) != Some(&b'=') {
+            return value(text, next + 1);
+        }
+    }
+    Some(first)
+}
+
+fn operator(text: &[u8], at: usize) -> Option<usize> {
+    let rest = &text[at.min(text.len())..];
+    const OPERATORS: &[&[u8]] = &[
+        b"===", b"!==", b"||=", b"??=", b":=", b"=>", b"->", b"==", b"!=", b"?=", b"+=", b"=", b":", b",",
+        b">", b"(",
+    ];
+    OPERATORS.iter().find(|op| rest.starts_with(op)).map(|op| at + op.len())
+}
+
+fn value(text: &[u8], at: usize) -> Option<Assigned> {
+    let mut at = skip_blanks(text, at);
+    // String prefixes (`b"`, `f'`, `@"`), an escaped quote, an opening bracket.
+    for _ in 0..3 {
+        match text.get(at)? {
+            b'b' | b'f' | b'r' | b'u' | b'@' | b'$' if matches!(text.get(at + 1), Some(b'"' | b'\'')) => {
+                at += 1
+            }
+            b'\\' if matches!(text.get(at + 1), Some(b'"' | b'\'')) => at += 1,
+            b'(' | b'[' => at = skip_blanks(text, at + 1),
+            _ => break,
+        }
+    }
+    let (mut start, close) = match text.get(at)? {
+        quote @ (b'"' | b'\'' | b'`') => (at + 1, Some(*quote)),
+        _ => (at, None),
+    };
+    for scheme in [&b"Bearer "[..], b"bearer ", b"Basic ", b"Token ", b"token "] {
+        if text[start..].starts_with(scheme) {
+            start += scheme.len();
+        }
+    }
+    let limit = (start + LONGEST).min(text.len());
+    let end = text[start..limit].iter().position(|byte| match close {
+        Some(quote) => *byte == quote || matches!(byte, b'\n' | b'\r' | b'\\' | 0),
+        None => {
+            !byte.is_ascii_graphic()
+                || matches!(
+                    byte,
+                    b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'&'
+                )
+        }
+    });
+    let end = end.map_or(limit, |len| start + len);
+    let quote = if close.is_some() { Quote::Quoted } else { Quote::Bare };
+    (end > start).then_some(Assigned { value: start..end, quote })
+}
+
+fn skip_blanks(text: &[u8], at: usize) -> usize {
+    let limit = (at + 16).min(text.len());
+    let mut at = at.min(text.len());
+    while at < limit && matches!(text[at], b' ' | b'\t') {
+        at += 1;
+    }
+    at
+}
+
+fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.')
+}
+
+/// Whether the value of a secret-sounding name looks like a secret: long, mixed and not a word.
+pub fn looks_secret(value: &[u8], quote: Quote) -> bool {
+    if !(10..=200).contains(&value.len()) || !value.iter().all(u8::is_ascii_graphic) {
+        return false;
+    }
+    let digits = value.iter().filter(|b| b.is_ascii_digit()).count();
+    let letters = value.iter().filter(|b| b.is_ascii_alphabetic()).count();
+    if digits < 2 || letters < 2 || placeholder::is_soft_filler(value) {
+        return false;
+    }
+    // Paths, calls and addresses are no secrets; bare values are mostly code.
+    if value.iter().any(|b| matches!(b, b'(' | b'<' | b'{' | b'[' | b'|'))
+        || memchr::memmem::find(value, b"://").is_some()
+    {
+        return false;
+    }
+    if value.iter().filter(|b| matches!(b, b'/' | b'.' | b':')).count() > 2 || matches!(value[0], b'/' | b'.')
+    {
+        return false;
+    }
+    let bits = placeholder::entropy(value);
+    match quote {
+        Quote::Quoted => bits >= 3.3,
+        Quote::Bare => bits >= 3.5 && !value.iter().any(|b| matches!(b, b'.' | b':' | b'*')),
+    }
+}
+
+/// Reads the password of `scheme://user:password@host` whose `://` ends at `at`.
+pub fn url_password(text: &[u8], at: usize) -> Option<Range<usize>> {
+    let limit = (at + 256).min(text.len());
+    let mut colon = None;
+    for (offset, byte) in text[at..limit].iter().enumerate() {
+        match byte {
+            b':' if colon.is_none() => colon = Some(at + offset + 1),
+            b'@' => {
+                let start = colon?;
+                let end = at + offset;
+                return (end - start >= 6 && is_password(&text[start..end])).then_some(start..end);
+            }
+            b'/' | b'"' | b'\'' | b'<' | b'>' | b'`' | b'?' | b'{' | b'}' | b'(' | b')' | b'\\' => {
+                return None;
+            }
+            byte if !byte.is_ascii_graphic() => return None,
+            _ => {}
+        }
+    }
+    None
+}
+
+fn is_password(value: &[u8]) -> bool {
+    let lower = value.to_ascii_lowercase();
+    !placeholder::is_soft_filler(value) && !lower.starts_with(b"pass") && placeholder::entropy(value) >= 2.5
+}
