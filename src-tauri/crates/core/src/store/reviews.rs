@@ -1,0 +1,568 @@
+//! Reviews: each state change is one guarded UPDATE, so that two hands cannot make the same one.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use steward_rules::ids::{ReviewId, Sha, TaskId};
+use steward_rules::review::gate::GateId;
+use steward_rules::review::verdict::Verdict;
+
+use super::sql::{self, At};
+use super::{ReadTx, StoreError, WriteTx};
+
+/// Where a review stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReviewState {
+    Queued,
+    Digesting,
+    Running,
+    Submitted,
+    Held,
+    Published,
+    Ended,
+}
+
+/// Why a review ended without the seat's word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    Timeout,
+    Budget,
+    Crashed,
+    Cancelled,
+    ScopeViolation,
+}
+
+/// Why a review no longer speaks of the task as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StaleReason {
+    HeadMoved,
+    NewerContract,
+    NewerReview,
+    HoldExpired,
+}
+
+/// Who asked for a review.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    Manual,
+    Automatic,
+}
+
+/// Files and lines of the change.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Stats {
+    pub files: u32,
+    pub added: u64,
+    pub removed: u64,
+}
+
+/// What the seat was given and read of the change.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CoverageRecord {
+    pub complete: bool,
+    /// Each changed file that was left out, and why.
+    pub excluded: Vec<Excluded>,
+    /// Changed lines that were neither in the digest nor read.
+    pub unread: Vec<Unread>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Excluded {
+    pub file: String,
+    pub why: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Unread {
+    pub file: String,
+    pub from: u32,
+    pub to: u32,
+}
+
+/// One review as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ReviewRecord {
+    pub id: ReviewId,
+    pub task: TaskId,
+    /// The task's title.
+    pub title: String,
+    pub sha: Sha,
+    pub base_branch: Option<String>,
+    pub base_tip: Option<Sha>,
+    pub merge_base: Option<Sha>,
+    pub contract_version: Option<u32>,
+    pub ci_fingerprint: String,
+    pub trigger: Trigger,
+    pub state: ReviewState,
+    pub reason: Option<EndReason>,
+    pub reason_detail: Option<String>,
+    pub verdict: Option<Verdict>,
+    pub seat_verdict: Option<Verdict>,
+    pub cap: Option<Verdict>,
+    pub lowered_by: Vec<GateId>,
+    /// Other causes that lowered it, as sentences.
+    pub lowered_because: Vec<String>,
+    pub stale_reason: Option<StaleReason>,
+    pub stale_at: Option<DateTime<Utc>>,
+    pub summary: Option<String>,
+    pub digest_hash: Option<String>,
+    pub stats: Stats,
+    pub coverage: CoverageRecord,
+    pub phase: Option<String>,
+    pub turns: u32,
+    pub tokens: u64,
+    /// `None`: the agent reports no cost.
+    pub cost_usd: Option<f64>,
+    pub budget_usd: f64,
+    pub model: Option<String>,
+    pub adapter: Option<String>,
+    pub boundary: Option<String>,
+    pub cancel_asked: bool,
+    pub queued_at: DateTime<Utc>,
+    pub started_at: Option<DateTime<Utc>>,
+    pub submitted_at: Option<DateTime<Utc>>,
+    pub held_at: Option<DateTime<Utc>>,
+    pub ended_at: Option<DateTime<Utc>>,
+    pub gates_at: Option<DateTime<Utc>>,
+    /// The undecided gates.
+    pub waits_for: Vec<GateId>,
+    pub failed_gates: u32,
+    /// Findings that are new or open.
+    pub findings: u32,
+}
+
+/// A review to be queued.
+#[derive(Debug, Clone, PartialEq)]
+pub struct NewReview {
+    pub task: TaskId,
+    pub sha: Sha,
+    pub contract_version: Option<u32>,
+    pub ci_fingerprint: String,
+    pub trigger: Trigger,
+    pub budget_usd: f64,
+}
+
+/// What is known when the seat starts.
+#[derive(Debug, Clone, PartialEq)]
+pub struct RunStart {
+    pub model: Option<String>,
+    pub adapter: String,
+    pub boundary: String,
+    pub budget_usd: f64,
+}
+
+/// What is known once the digest is written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Digested {
+    pub base_branch: Option<String>,
+    pub base_tip: Option<Sha>,
+    pub merge_base: Option<Sha>,
+    pub contract_version: Option<u32>,
+    pub ci_fingerprint: String,
+    pub digest_hash: String,
+    pub stats: Stats,
+}
+
+/// How far the seat is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Progress {
+    pub phase: Option<String>,
+    pub turns: u32,
+    pub tokens: u64,
+    pub cost_usd: Option<f64>,
+}
+
+/// What the seat said, once it is found valid.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Submitted {
+    pub seat_verdict: Verdict,
+    pub summary: String,
+    pub coverage: CoverageRecord,
+    /// Why the seat's own word is lowered already (`not read: …`).
+    pub lowered_because: Vec<String>,
+}
+
+/// The verdict and what made it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    pub verdict: Verdict,
+    pub cap: Verdict,
+    pub lowered_by: Vec<GateId>,
+    pub lowered_because: Vec<String>,
+}
+
+const OPEN: &str = "('queued', 'digesting', 'running', 'submitted', 'held')";
+
+const COLUMNS: &str = "r.id, r.task, t.title, r.sha, r.base_branch, r.base_tip, r.merge_base, r.contract_version,
+    r.ci_fingerprint, r.trigger, r.state, r.reason, r.reason_detail, r.verdict, r.seat_verdict, r.cap,
+    r.lowered_by, r.lowered_because, r.stale_reason, r.stale_at, r.summary, r.digest_hash, r.stats, r.coverage,
+    r.phase, r.turns, r.tokens, r.cost_usd, r.budget_usd, r.model, r.adapter, r.boundary, r.cancel_asked,
+    r.queued_at, r.started_at, r.submitted_at, r.held_at, r.ended_at, r.gates_at,
+    (SELECT json_group_array(g.gate ORDER BY g.position) FROM gates g
+      WHERE g.review = r.id AND g.state = 'undecided') AS waits_for,
+    (SELECT count(*) FROM gates g WHERE g.review = r.id AND g.state = 'fail') AS failed_gates,
+    (SELECT count(*) FROM findings f WHERE f.review = r.id AND f.state IN ('new', 'open')) AS findings";
+
+/// Queues a review. A second open one of the same task is [`StoreError::Exists`].
+pub fn insert_queued(tx: &WriteTx<'_>, new: &NewReview) -> Result<ReviewId, StoreError> {
+    let id = tx.insert(
+        "INSERT INTO reviews (task, sha, contract_version, ci_fingerprint, trigger, state, budget_usd, queued_at)
+         VALUES (:task, :sha, :contract, :ci, :trigger, 'queued', :budget, :now)",
+        named_params! {
+            ":task": new.task.0, ":sha": new.sha.as_str(), ":contract": new.contract_version,
+            ":ci": new.ci_fingerprint, ":trigger": sql::to_word(&new.trigger)?, ":budget": new.budget_usd,
+            ":now": At(tx.now()),
+        },
+    )?;
+    let id = ReviewId(id);
+    topic(tx, id)?;
+    tx.topic("tasks")?;
+    tx.topic("queue")?;
+    Ok(id)
+}
+
+/// The review of this number.
+pub fn get(tx: &ReadTx<'_>, id: ReviewId) -> Result<Option<ReviewRecord>, StoreError> {
+    tx.query_opt(
+        &format!("SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task WHERE r.id = :id"),
+        named_params! { ":id": id.0 },
+        read,
+    )
+}
+
+/// The newest reviews, of one task or of all.
+pub fn list(tx: &ReadTx<'_>, task: Option<TaskId>, limit: u32) -> Result<Vec<ReviewRecord>, StoreError> {
+    let (filter, task) = match task {
+        Some(task) => ("r.task = :task", task.0),
+        None => ("0 = :task", 0),
+    };
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
+             WHERE {filter} ORDER BY r.id DESC LIMIT :limit"
+        ),
+        named_params! { ":task": task, ":limit": limit },
+        read,
+    )
+}
+
+/// The newest review of a task.
+pub fn newest(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<ReviewRecord>, StoreError> {
+    Ok(list(tx, Some(task), 1)?.pop())
+}
+
+/// The open review of a task that is not stale.
+pub fn open_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<ReviewRecord>, StoreError> {
+    tx.query_opt(
+        &format!(
+            "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
+             WHERE r.task = :task AND r.state IN {OPEN} AND r.stale_reason IS NULL"
+        ),
+        named_params! { ":task": task.0 },
+        read,
+    )
+}
+
+/// Every review that is neither published nor ended, oldest first; stale held ones are not among them.
+pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<ReviewRecord>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
+             WHERE r.state NOT IN ('published', 'ended')
+               AND NOT (r.state = 'held' AND r.stale_reason IS NOT NULL)
+             ORDER BY r.id"
+        ),
+        [],
+        read,
+    )
+}
+
+/// The queued reviews, oldest first.
+pub fn queued(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
+    tx.query_all("SELECT id FROM reviews WHERE state = 'queued' ORDER BY id", [], |row| row.get("id").map(ReviewId))
+}
+
+/// The held reviews that may still publish, oldest first.
+pub fn held(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
+    tx.query_all(
+        "SELECT id FROM reviews WHERE state = 'held' AND stale_reason IS NULL ORDER BY id",
+        [],
+        |row| row.get("id").map(ReviewId),
+    )
+}
+
+/// Reviews whose person asked to cancel them and that still run.
+pub fn cancels_asked(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
+    tx.query_all(
+        &format!("SELECT id FROM reviews WHERE state IN {OPEN} AND cancel_asked = 1 ORDER BY id"),
+        [],
+        |row| row.get("id").map(ReviewId),
+    )
+}
+
+/// Fresh reviews that can still turn stale: open ones, and the published ones.
+pub fn fresh(tx: &ReadTx<'_>) -> Result<Vec<FreshReview>, StoreError> {
+    tx.query_all(
+        "SELECT r.id, r.task, r.sha, r.contract_version, r.state, r.held_at,
+                t.workspace_path, t.branch, t.head,
+                (SELECT max(version) FROM contracts c WHERE c.task = r.task) AS contract_now,
+                (SELECT max(p.id) FROM reviews p WHERE p.task = r.task AND p.state = 'published') AS newest_published
+         FROM reviews r JOIN tasks t ON t.id = r.task
+         WHERE r.stale_reason IS NULL AND r.state <> 'ended'
+         ORDER BY r.id",
+        [],
+        |row| {
+            Ok(FreshReview {
+                id: ReviewId(row.get("id")?),
+                task: TaskId(row.get("task")?),
+                sha: sql::sha(row, "sha")?,
+                contract_version: row.get("contract_version")?,
+                state: sql::word(row, "state")?,
+                held_at: sql::time_opt(row, "held_at")?,
+                workspace_path: row.get("workspace_path")?,
+                branch: row.get("branch")?,
+                head: sql::sha_opt(row, "head")?,
+                contract_now: row.get("contract_now")?,
+                newest_published: row.get::<_, Option<i64>>("newest_published")?.map(ReviewId),
+            })
+        },
+    )
+}
+
+/// What staleness is judged from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FreshReview {
+    pub id: ReviewId,
+    pub task: TaskId,
+    pub sha: Sha,
+    pub contract_version: Option<u32>,
+    pub state: ReviewState,
+    pub held_at: Option<DateTime<Utc>>,
+    pub workspace_path: Option<String>,
+    pub branch: Option<String>,
+    pub head: Option<Sha>,
+    pub contract_now: Option<u32>,
+    pub newest_published: Option<ReviewId>,
+}
+
+/// When each review after `after` was queued, oldest first.
+pub fn queue_times(tx: &ReadTx<'_>, after: DateTime<Utc>) -> Result<Vec<DateTime<Utc>>, StoreError> {
+    tx.query_all(
+        "SELECT queued_at FROM reviews WHERE queued_at > :after ORDER BY queued_at",
+        named_params! { ":after": At(after) },
+        |row| sql::time(row, "queued_at"),
+    )
+}
+
+/// Counts of open reviews and of the held ones among them.
+pub fn open_counts(tx: &ReadTx<'_>) -> Result<(u32, u32), StoreError> {
+    tx.query_row(
+        "SELECT count(*) AS open, coalesce(sum(state = 'held'), 0) AS held FROM reviews
+         WHERE state NOT IN ('published', 'ended') AND stale_reason IS NULL",
+        [],
+        |row| Ok((row.get("open")?, row.get("held")?)),
+    )
+}
+
+/// queued → digesting; false when it is not queued any more.
+pub fn begin_digest(tx: &WriteTx<'_>, id: ReviewId) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'digesting', phase = 'reading the change'
+         WHERE id = :id AND state = 'queued' AND cancel_asked = 0",
+        named_params! { ":id": id.0 },
+    )?;
+    done(tx, id, changed)
+}
+
+/// digesting → queued, after a restart that found no seat started.
+pub fn requeue(tx: &WriteTx<'_>, id: ReviewId) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'queued', phase = NULL WHERE id = :id AND state = 'digesting'",
+        named_params! { ":id": id.0 },
+    )?;
+    tx.topic("queue")?;
+    done(tx, id, changed)
+}
+
+/// Records what the digest says; false when the review is not digesting any more.
+pub fn record_digest(tx: &WriteTx<'_>, id: ReviewId, digest: &Digested) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET base_branch = :branch, base_tip = :tip, merge_base = :merge_base,
+                contract_version = :contract, ci_fingerprint = :ci, digest_hash = :hash, stats = :stats
+         WHERE id = :id AND state = 'digesting'",
+        named_params! {
+            ":id": id.0, ":branch": digest.base_branch, ":tip": digest.base_tip.as_ref().map(Sha::as_str),
+            ":merge_base": digest.merge_base.as_ref().map(Sha::as_str), ":contract": digest.contract_version,
+            ":ci": digest.ci_fingerprint, ":hash": digest.digest_hash, ":stats": sql::to_json(&digest.stats)?,
+        },
+    )?;
+    done(tx, id, changed)
+}
+
+/// digesting → running.
+pub fn begin_run(tx: &WriteTx<'_>, id: ReviewId, start: &RunStart) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'running', started_at = :now, phase = 'starting the seat', model = :model,
+                adapter = :adapter, boundary = :boundary, budget_usd = :budget
+         WHERE id = :id AND state = 'digesting' AND cancel_asked = 0",
+        named_params! {
+            ":id": id.0, ":now": At(tx.now()), ":model": start.model, ":adapter": start.adapter,
+            ":boundary": start.boundary, ":budget": start.budget_usd,
+        },
+    )?;
+    done(tx, id, changed)
+}
+
+/// Records how far the seat is.
+pub fn progress(tx: &WriteTx<'_>, id: ReviewId, progress: &Progress) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET phase = coalesce(:phase, phase), turns = :turns, tokens = :tokens, cost_usd = :cost
+         WHERE id = :id AND state = 'running'",
+        named_params! {
+            ":id": id.0, ":phase": progress.phase, ":turns": progress.turns, ":tokens": progress.tokens as i64,
+            ":cost": progress.cost_usd,
+        },
+    )?;
+    if changed == 1 {
+        tx.topic(&format!("review:{id}"))?;
+    }
+    Ok(changed == 1)
+}
+
+/// running → submitted.
+pub fn submit(tx: &WriteTx<'_>, id: ReviewId, said: &Submitted) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'submitted', submitted_at = :now, phase = 'judging', seat_verdict = :verdict,
+                summary = :summary, coverage = :coverage, lowered_because = :because
+         WHERE id = :id AND state = 'running'",
+        named_params! {
+            ":id": id.0, ":now": At(tx.now()), ":verdict": said.seat_verdict.as_str(), ":summary": said.summary,
+            ":coverage": sql::to_json(&said.coverage)?, ":because": sql::to_json(&said.lowered_because)?,
+        },
+    )?;
+    done(tx, id, changed)
+}
+
+/// submitted → held.
+pub fn hold(tx: &WriteTx<'_>, id: ReviewId) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'held', held_at = :now, phase = NULL WHERE id = :id AND state = 'submitted'",
+        named_params! { ":id": id.0, ":now": At(tx.now()) },
+    )?;
+    done(tx, id, changed)
+}
+
+/// submitted or held → published. A held one that is stale, or whose person asked to cancel, stays.
+pub fn publish(tx: &WriteTx<'_>, id: ReviewId, outcome: &Outcome) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET state = 'published', ended_at = :now, phase = NULL, verdict = :verdict, cap = :cap,
+                lowered_by = :lowered_by, lowered_because = :because
+         WHERE id = :id AND cancel_asked = 0
+           AND (state = 'submitted' OR (state = 'held' AND stale_reason IS NULL))",
+        named_params! {
+            ":id": id.0, ":now": At(tx.now()), ":verdict": outcome.verdict.as_str(), ":cap": outcome.cap.as_str(),
+            ":lowered_by": sql::to_json(&outcome.lowered_by)?, ":because": sql::to_json(&outcome.lowered_because)?,
+        },
+    )?;
+    done(tx, id, changed)
+}
+
+/// Any open state → ended, as BLOCKED; false when it is finished already.
+pub fn end(tx: &WriteTx<'_>, id: ReviewId, reason: EndReason, detail: &str) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        &format!(
+            "UPDATE reviews SET state = 'ended', ended_at = :now, phase = NULL, verdict = 'BLOCKED',
+                    reason = :reason, reason_detail = :detail
+             WHERE id = :id AND state IN {OPEN}"
+        ),
+        named_params! {
+            ":id": id.0, ":now": At(tx.now()), ":reason": sql::to_word(&reason)?, ":detail": detail,
+        },
+    )?;
+    done(tx, id, changed)
+}
+
+/// Asks whoever runs the review to stop it; false when it is finished already.
+pub fn ask_cancel(tx: &WriteTx<'_>, id: ReviewId) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        &format!("UPDATE reviews SET cancel_asked = 1 WHERE id = :id AND state IN {OPEN}"),
+        named_params! { ":id": id.0 },
+    )?;
+    tx.topic("queue")?;
+    done(tx, id, changed)
+}
+
+/// Turns a review stale, once; false when it is stale already.
+pub fn set_stale(tx: &WriteTx<'_>, id: ReviewId, reason: StaleReason) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE reviews SET stale_reason = :reason, stale_at = :now
+         WHERE id = :id AND stale_reason IS NULL AND state <> 'ended'",
+        named_params! { ":id": id.0, ":reason": sql::to_word(&reason)?, ":now": At(tx.now()) },
+    )?;
+    done(tx, id, changed)
+}
+
+fn done(tx: &WriteTx<'_>, id: ReviewId, changed: usize) -> Result<bool, StoreError> {
+    if changed == 1 {
+        topic(tx, id)?;
+    }
+    Ok(changed == 1)
+}
+
+pub(super) fn topic(tx: &WriteTx<'_>, id: ReviewId) -> Result<(), StoreError> {
+    tx.topic("reviews")?;
+    tx.topic(&format!("review:{id}"))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<ReviewRecord> {
+    Ok(ReviewRecord {
+        id: ReviewId(row.get("id")?),
+        task: TaskId(row.get("task")?),
+        title: row.get("title")?,
+        sha: sql::sha(row, "sha")?,
+        base_branch: row.get("base_branch")?,
+        base_tip: sql::sha_opt(row, "base_tip")?,
+        merge_base: sql::sha_opt(row, "merge_base")?,
+        contract_version: row.get("contract_version")?,
+        ci_fingerprint: row.get("ci_fingerprint")?,
+        trigger: sql::word(row, "trigger")?,
+        state: sql::word(row, "state")?,
+        reason: sql::word_opt(row, "reason")?,
+        reason_detail: row.get("reason_detail")?,
+        verdict: sql::word_opt(row, "verdict")?,
+        seat_verdict: sql::word_opt(row, "seat_verdict")?,
+        cap: sql::word_opt(row, "cap")?,
+        lowered_by: sql::json(row, "lowered_by")?,
+        lowered_because: sql::json(row, "lowered_because")?,
+        stale_reason: sql::word_opt(row, "stale_reason")?,
+        stale_at: sql::time_opt(row, "stale_at")?,
+        summary: row.get("summary")?,
+        digest_hash: row.get("digest_hash")?,
+        stats: sql::json(row, "stats")?,
+        coverage: sql::json(row, "coverage")?,
+        phase: row.get("phase")?,
+        turns: row.get("turns")?,
+        tokens: row.get::<_, i64>("tokens")?.unsigned_abs(),
+        cost_usd: row.get("cost_usd")?,
+        budget_usd: row.get("budget_usd")?,
+        model: row.get("model")?,
+        adapter: row.get("adapter")?,
+        boundary: row.get("boundary")?,
+        cancel_asked: row.get("cancel_asked")?,
+        queued_at: sql::time(row, "queued_at")?,
+        started_at: sql::time_opt(row, "started_at")?,
+        submitted_at: sql::time_opt(row, "submitted_at")?,
+        held_at: sql::time_opt(row, "held_at")?,
+        ended_at: sql::time_opt(row, "ended_at")?,
+        gates_at: sql::time_opt(row, "gates_at")?,
+        waits_for: sql::json(row, "waits_for")?,
+        failed_gates: row.get("failed_gates")?,
+        findings: row.get("findings")?,
+    })
+}

@@ -1,0 +1,217 @@
+//! Tasks: one piece of finished or running work each, with the head that git last showed.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use steward_rules::ids::{PullNumber, Sha, TaskId};
+
+use super::sql::{self, At};
+use super::{ReadTx, StoreError, WriteTx};
+
+/// How a task's run stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RunState {
+    Running,
+    Done,
+    Error,
+    Stopped,
+}
+
+/// One task, and how much hangs on it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    pub id: TaskId,
+    pub title: String,
+    /// Title of the workspace, as the config file has it.
+    pub workspace: Option<String>,
+    pub workspace_path: Option<String>,
+    pub repository: Option<String>,
+    pub pull: Option<PullNumber>,
+    pub branch: Option<String>,
+    /// As git last showed it; never typed.
+    pub head: Option<Sha>,
+    pub head_at: Option<DateTime<Utc>>,
+    pub fork_point: Option<Sha>,
+    pub state: RunState,
+    /// Why the head could not be read, last time.
+    pub unreadable: Option<String>,
+    pub contract_version: Option<u32>,
+    pub frames: u32,
+    pub handoffs: u32,
+    pub created_at: DateTime<Utc>,
+    pub updated_at: DateTime<Utc>,
+}
+
+/// A task to be made for a local branch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewBranchTask {
+    pub title: String,
+    pub workspace: String,
+    pub workspace_path: String,
+    pub repository: Option<String>,
+    pub branch: String,
+    pub state: RunState,
+}
+
+/// What was just read of a task's head.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeadRead {
+    /// The head, and the fork point when it could be computed.
+    Seen { head: Sha, fork_point: Option<Sha> },
+    /// Why it could not be read; the last head stays.
+    Unreadable(String),
+}
+
+const COLUMNS: &str = "t.id, t.title, t.workspace, t.workspace_path, t.repository, t.pull, t.branch, t.head, t.head_at,
+    t.fork_point, t.state, t.unreadable, t.created_at, t.updated_at,
+    (SELECT max(version) FROM contracts c WHERE c.task = t.id) AS contract_version,
+    (SELECT count(*) FROM frames f WHERE f.task = t.id) AS frames,
+    (SELECT count(*) FROM handoffs h WHERE h.task = t.id) AS handoffs";
+
+/// Makes a task for a branch, or gives the one there is; true when it is new.
+pub fn create_for_branch(tx: &WriteTx<'_>, new: &NewBranchTask) -> Result<(TaskId, bool), StoreError> {
+    if let Some(found) = find_by_branch(tx, &new.workspace_path, &new.branch)? {
+        return Ok((found.id, false));
+    }
+    let now = At(tx.now());
+    let id = tx.insert(
+        "INSERT INTO tasks (title, workspace, workspace_path, repository, branch, state, created_at, updated_at)
+         VALUES (:title, :workspace, :path, :repository, :branch, :state, :now, :now)",
+        named_params! {
+            ":title": new.title, ":workspace": new.workspace, ":path": new.workspace_path,
+            ":repository": new.repository, ":branch": new.branch, ":state": sql::to_word(&new.state)?, ":now": now,
+        },
+    )?;
+    tx.topic("tasks")?;
+    Ok((TaskId(id), true))
+}
+
+/// The task of this number.
+pub fn get(tx: &ReadTx<'_>, id: TaskId) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(
+        &format!("SELECT {COLUMNS} FROM tasks t WHERE t.id = :id"),
+        named_params! { ":id": id.0 },
+        read,
+    )
+}
+
+/// The task of a workspace's branch.
+pub fn find_by_branch(tx: &ReadTx<'_>, path: &str, branch: &str) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(
+        &format!(
+            "SELECT {COLUMNS} FROM tasks t
+             WHERE t.workspace_path = :path AND t.branch = :branch AND t.pull IS NULL"
+        ),
+        named_params! { ":path": path, ":branch": branch },
+        read,
+    )
+}
+
+/// The tasks, newest change first; `query` looks into titles, branches and workspaces.
+pub fn list(tx: &ReadTx<'_>, query: Option<&str>, limit: u32) -> Result<Vec<TaskRow>, StoreError> {
+    let pattern = query.map(like);
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM tasks t
+             WHERE :pattern IS NULL OR t.title LIKE :pattern ESCAPE '\\' OR t.branch LIKE :pattern ESCAPE '\\'
+                OR t.workspace LIKE :pattern ESCAPE '\\' OR t.repository LIKE :pattern ESCAPE '\\'
+             ORDER BY t.updated_at DESC, t.id DESC LIMIT :limit"
+        ),
+        named_params! { ":pattern": pattern, ":limit": limit },
+        read,
+    )
+}
+
+/// How many tasks there are.
+pub fn count(tx: &ReadTx<'_>) -> Result<u32, StoreError> {
+    tx.query_row("SELECT count(*) AS n FROM tasks", [], |row| row.get("n"))
+}
+
+/// Records what was read of the head; true when it is another head than before. The fork point is
+/// kept as it was first seen.
+pub fn record_head(tx: &WriteTx<'_>, id: TaskId, read: &HeadRead) -> Result<bool, StoreError> {
+    let Some(task) = get(tx, id)? else { return Ok(false) };
+    let now = At(tx.now());
+    match read {
+        HeadRead::Seen { head, fork_point } => {
+            let moved = task.head.as_ref() != Some(head);
+            if !moved && task.unreadable.is_none() && (task.fork_point.is_some() || fork_point.is_none()) {
+                return Ok(false);
+            }
+            tx.execute(
+                "UPDATE tasks SET head = :head, head_at = :now, unreadable = NULL,
+                        fork_point = coalesce(fork_point, :fork),
+                        updated_at = CASE WHEN head IS :head THEN updated_at ELSE :now END
+                 WHERE id = :id",
+                named_params! {
+                    ":head": head.as_str(), ":now": now, ":fork": fork_point.as_ref().map(Sha::as_str), ":id": id.0,
+                },
+            )?;
+            topic(tx, id)?;
+            Ok(moved)
+        }
+        HeadRead::Unreadable(why) => {
+            if task.unreadable.as_deref() != Some(why) {
+                tx.execute(
+                    "UPDATE tasks SET unreadable = :why WHERE id = :id",
+                    named_params! { ":why": why, ":id": id.0 },
+                )?;
+                topic(tx, id)?;
+            }
+            Ok(false)
+        }
+    }
+}
+
+/// Records how the task's run stands; false when there is no such task.
+pub fn set_state(tx: &WriteTx<'_>, id: TaskId, state: RunState) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE tasks SET state = :state, updated_at = :now WHERE id = :id",
+        named_params! { ":state": sql::to_word(&state)?, ":now": At(tx.now()), ":id": id.0 },
+    )?;
+    topic(tx, id)?;
+    Ok(changed == 1)
+}
+
+/// Marks the task as changed now.
+pub(super) fn touch(tx: &WriteTx<'_>, id: TaskId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE tasks SET updated_at = :now WHERE id = :id",
+        named_params! { ":now": At(tx.now()), ":id": id.0 },
+    )?;
+    topic(tx, id)
+}
+
+fn topic(tx: &WriteTx<'_>, id: TaskId) -> Result<(), StoreError> {
+    tx.topic("tasks")?;
+    tx.topic(&format!("task:{id}"))
+}
+
+/// A pattern for LIKE that finds the text as it stands.
+pub(super) fn like(text: &str) -> String {
+    let escaped = text.replace('\\', "\\\\").replace('%', "\\%").replace('_', "\\_");
+    format!("%{escaped}%")
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+    Ok(TaskRow {
+        id: TaskId(row.get("id")?),
+        title: row.get("title")?,
+        workspace: row.get("workspace")?,
+        workspace_path: row.get("workspace_path")?,
+        repository: row.get("repository")?,
+        pull: row.get::<_, Option<i64>>("pull")?.map(PullNumber),
+        branch: row.get("branch")?,
+        head: sql::sha_opt(row, "head")?,
+        head_at: sql::time_opt(row, "head_at")?,
+        fork_point: sql::sha_opt(row, "fork_point")?,
+        state: sql::word(row, "state")?,
+        unreadable: row.get("unreadable")?,
+        contract_version: row.get("contract_version")?,
+        frames: row.get("frames")?,
+        handoffs: row.get("handoffs")?,
+        created_at: sql::time(row, "created_at")?,
+        updated_at: sql::time(row, "updated_at")?,
+    })
+}
