@@ -93,6 +93,7 @@ CREATE TABLE reviews (
     seat_verdict     TEXT CHECK (seat_verdict IS NULL OR seat_verdict IN ('ACCEPTED', 'CHANGES', 'BLOCKED')),
     cap              TEXT CHECK (cap IS NULL OR cap IN ('ACCEPTED', 'CHANGES', 'BLOCKED')),
     lowered_by       TEXT NOT NULL DEFAULT '[]',
+    lowered_because  TEXT NOT NULL DEFAULT '[]',   -- other causes, as sentences
     stale_reason     TEXT CHECK (stale_reason IS NULL OR stale_reason IN
                        ('head_moved', 'newer_contract', 'newer_review', 'hold_expired')),
     stale_at         TEXT,
@@ -114,6 +115,7 @@ CREATE TABLE reviews (
     submitted_at     TEXT,
     held_at          TEXT,
     ended_at         TEXT,
+    gates_at         TEXT,                         -- when the gates were last computed
     CHECK ((stale_reason IS NULL) = (stale_at IS NULL)),
     CHECK ((state IN ('published', 'ended')) = (ended_at IS NOT NULL)),
     CHECK (state <> 'published' OR verdict IS NOT NULL),
@@ -125,6 +127,7 @@ CREATE UNIQUE INDEX reviews_open ON reviews (task)
 CREATE INDEX reviews_by_task ON reviews (task, id DESC);
 CREATE INDEX reviews_by_state ON reviews (state) WHERE state NOT IN ('published', 'ended');
 CREATE INDEX reviews_by_queue_time ON reviews (queued_at);
+CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL AND state <> 'ended';
 
 CREATE TABLE gates (
     review   INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
@@ -201,6 +204,25 @@ CREATE TABLE inbox (
 ) STRICT;
 CREATE INDEX inbox_page ON inbox (state, updated_at DESC, id DESC);
 CREATE INDEX inbox_by_subject ON inbox (subject);
+CREATE INDEX inbox_saved ON inbox (updated_at DESC, id DESC) WHERE saved = 1 AND state <> 'gone';
+
+-- How many entries stand in each state, so that a badge never counts a million rows.
+CREATE TABLE inbox_counts (
+    state  TEXT PRIMARY KEY,
+    total  INTEGER NOT NULL,
+    unread INTEGER NOT NULL
+) STRICT;
+INSERT INTO inbox_counts (state, total, unread) VALUES ('open', 0, 0), ('done', 0, 0), ('snoozed', 0, 0), ('gone', 0, 0);
+CREATE TRIGGER inbox_counted_in AFTER INSERT ON inbox BEGIN
+    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+END;
+CREATE TRIGGER inbox_counted_out AFTER DELETE ON inbox BEGIN
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
+END;
+CREATE TRIGGER inbox_counted_over AFTER UPDATE OF state, read ON inbox BEGIN
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
+    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+END;
 
 -- Every transition of an entry, so that it can be undone.
 CREATE TABLE inbox_history (

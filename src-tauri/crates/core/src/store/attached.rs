@@ -36,7 +36,8 @@ pub fn add_contract(tx: &WriteTx<'_>, task: TaskId, body: &ContractBody) -> Resu
         named_params! { ":task": task.0, ":body": sql::to_json(body)?, ":now": At(tx.now()) },
     )?;
     tasks::touch(tx, task)?;
-    newest_contract(tx, task)?.ok_or_else(|| StoreError::Value("the contract just written is not there".to_owned()))
+    newest_contract(tx, task)?
+        .ok_or_else(|| StoreError::Value("the contract just written is not there".to_owned()))
 }
 
 /// The contract in force.
@@ -88,7 +89,8 @@ pub struct FrameRow {
     pub frame: Frame,
 }
 
-const FRAME: &str = "id, task, sha, clean, width, theme, scale, route, file, image_hash, px_width, px_height, created_at";
+const FRAME: &str =
+    "id, task, sha, clean, width, theme, scale, route, file, image_hash, px_width, px_height, created_at";
 
 /// Keeps a frame.
 pub fn add_frame(tx: &WriteTx<'_>, task: TaskId, new: &NewFrame) -> Result<FrameId, StoreError> {
@@ -124,7 +126,10 @@ pub fn frame(tx: &ReadTx<'_>, id: FrameId) -> Result<Option<FrameRow>, StoreErro
 }
 
 /// Forgets frames older than `before` and gives the pictures that no frame names any more.
-pub fn prune_frames(tx: &WriteTx<'_>, before: chrono::DateTime<chrono::Utc>) -> Result<Vec<String>, StoreError> {
+pub fn prune_frames(
+    tx: &WriteTx<'_>,
+    before: chrono::DateTime<chrono::Utc>,
+) -> Result<Vec<String>, StoreError> {
     let files = tx.query_all(
         "SELECT DISTINCT file FROM frames f WHERE created_at < :before
            AND NOT EXISTS (SELECT 1 FROM frames g WHERE g.file = f.file AND g.created_at >= :before)",
@@ -195,7 +200,11 @@ pub fn handoffs(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<Handoff>, StoreErro
                 peer: Untrusted::new(row.get::<_, String>("peer")?),
                 status: sql::word(row, "status")?,
                 claims: PeerClaims {
-                    commits: body.commits.into_iter().map(|text| ClaimedCommit { text, patch_id: None }).collect(),
+                    commits: body
+                        .commits
+                        .into_iter()
+                        .map(|text| ClaimedCommit { text, patch_id: None })
+                        .collect(),
                     files: body.files.iter().map(|file| RepoPath::from(file.as_str())).collect(),
                     pull: body.pull.map(PullNumber),
                     tests: body.tests.into_iter().map(Untrusted::new).collect(),

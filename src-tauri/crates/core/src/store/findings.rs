@@ -159,7 +159,11 @@ pub fn marks(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<MarkRow>, StoreError> 
         "SELECT finding, mark, cited FROM finding_marks WHERE task = :task ORDER BY finding",
         named_params! { ":task": task.0 },
         |row| {
-            Ok(MarkRow { finding: row.get("finding")?, cited: row.get("cited")?, mark: sql::word(row, "mark")? })
+            Ok(MarkRow {
+                finding: row.get("finding")?,
+                cited: row.get("cited")?,
+                mark: sql::word(row, "mark")?,
+            })
         },
     )
 }

@@ -3,15 +3,24 @@
 //! `rusqlite` is used nowhere else. A table module holds synchronous functions that take `&ReadTx` or
 //! `&WriteTx` and compose inside one closure of [`Store::read`] or [`Store::write`].
 
+pub mod attached;
 pub mod audit;
 pub mod backup;
 pub mod doctor;
 mod error;
+pub mod findings;
+pub mod gates;
+pub mod inbox;
 pub mod migrate;
+pub mod notices;
 mod open;
 pub mod outbox;
+pub mod reviews;
 pub mod settings;
+pub mod spending;
 pub mod sql;
+pub mod steps;
+pub mod tasks;
 mod tx;
 
 use std::path::PathBuf;

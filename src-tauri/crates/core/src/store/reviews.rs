@@ -285,7 +285,9 @@ pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<ReviewRecord>, StoreError> {
 
 /// The queued reviews, oldest first.
 pub fn queued(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
-    tx.query_all("SELECT id FROM reviews WHERE state = 'queued' ORDER BY id", [], |row| row.get("id").map(ReviewId))
+    tx.query_all("SELECT id FROM reviews WHERE state = 'queued' ORDER BY id", [], |row| {
+        row.get("id").map(ReviewId)
+    })
 }
 
 /// The held reviews that may still publish, oldest first.

@@ -63,7 +63,8 @@ pub enum HeadRead {
     Unreadable(String),
 }
 
-const COLUMNS: &str = "t.id, t.title, t.workspace, t.workspace_path, t.repository, t.pull, t.branch, t.head, t.head_at,
+const COLUMNS: &str =
+    "t.id, t.title, t.workspace, t.workspace_path, t.repository, t.pull, t.branch, t.head, t.head_at,
     t.fork_point, t.state, t.unreadable, t.created_at, t.updated_at,
     (SELECT max(version) FROM contracts c WHERE c.task = t.id) AS contract_version,
     (SELECT count(*) FROM frames f WHERE f.task = t.id) AS frames,
