@@ -1,9 +1,32 @@
 //! The eleven gates: objective checks over facts, and the cap they put on a verdict.
 
+mod answer;
+mod binaries;
+pub mod body;
+mod churn;
+pub mod ci;
+mod frames;
+mod globs;
+mod hygiene;
+mod mutations;
+mod odd_paths;
+mod own;
+mod peers;
+mod scope;
+mod secrets;
+mod stacking;
+mod validator;
+
+pub use ci::ci_fingerprint;
+
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
+use super::facts::Evidence;
+use super::policy::ReviewPolicy;
+use super::verdict::Verdict;
 use crate::ids::Sha;
+use crate::wording;
 
 /// One gate's name, in the order of review.md 5.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -139,4 +162,96 @@ pub struct GateTable {
     /// Hits that fail no gate but are findings of Steward's own (generic secrets, odd paths). They
     /// lower the cap to CHANGES.
     pub own_findings: Vec<super::findings::OwnFinding>,
+}
+
+/// One gate: its name, what its failure caps the verdict at, and how it is judged.
+pub struct Gate {
+    pub id: GateId,
+    pub cap: Verdict,
+    pub check: fn(&Evidence, &ReviewPolicy, DateTime<Utc>) -> GateResult,
+}
+
+/// The eleven gates in the order they are shown.
+pub const GATES: [Gate; 11] = [
+    Gate { id: GateId::Ci, cap: Verdict::Changes, check: ci::check },
+    Gate { id: GateId::Validator, cap: Verdict::Changes, check: validator::check },
+    Gate { id: GateId::FramesFresh, cap: Verdict::Changes, check: frames::check },
+    Gate { id: GateId::NoBinaries, cap: Verdict::Changes, check: binaries::check },
+    Gate { id: GateId::NoChurn, cap: Verdict::Changes, check: churn::check },
+    Gate { id: GateId::NoSecrets, cap: Verdict::Blocked, check: secrets::check },
+    Gate { id: GateId::NotStacked, cap: Verdict::Blocked, check: stacking::check },
+    Gate { id: GateId::PrHygiene, cap: Verdict::Changes, check: hygiene::check },
+    Gate { id: GateId::Scope, cap: Verdict::Changes, check: scope::check },
+    Gate { id: GateId::MutationsCommitted, cap: Verdict::Changes, check: mutations::check },
+    Gate { id: GateId::PeerClaims, cap: Verdict::Changes, check: peers::check },
+];
+
+impl GateId {
+    /// What a failure of this gate caps the verdict at.
+    pub fn cap(self) -> Verdict {
+        GATES[self as usize].cap
+    }
+
+    /// True for the two gates that no config can switch off.
+    pub fn is_always_on(self) -> bool {
+        self.cap() == Verdict::Blocked
+    }
+}
+
+/// Judges one head by all eleven gates.
+pub fn evaluate(evidence: &Evidence, policy: &ReviewPolicy, now: DateTime<Utc>) -> GateTable {
+    let results = GATES
+        .iter()
+        .map(|gate| {
+            if policy.gates_off.contains(&gate.id) && !gate.id.is_always_on() {
+                GateResult {
+                    id: gate.id,
+                    state: GateState::NotApplicable,
+                    detail: wording::gate::switched_off(),
+                    evidence: Vec::new(),
+                }
+            } else {
+                (gate.check)(evidence, policy, now)
+            }
+        })
+        .collect();
+    GateTable { head: evidence.head.clone(), at: now, results, own_findings: own::findings(evidence, policy) }
+}
+
+/// The best verdict the gates allow; `None` while any gate is undecided, so that nothing is
+/// published then.
+pub fn cap(table: &GateTable) -> Option<Verdict> {
+    let undecided = table.results.iter().any(|result| result.state == GateState::Undecided);
+    (!undecided).then(|| cap_so_far(table))
+}
+
+/// The best verdict that is still possible, undecided gates left aside.
+pub fn cap_so_far(table: &GateTable) -> Verdict {
+    let own = if table.own_findings.is_empty() { Verdict::Accepted } else { Verdict::Changes };
+    table
+        .results
+        .iter()
+        .filter(|result| result.state == GateState::Fail)
+        .map(|result| result.id.cap())
+        .fold(own, Verdict::min)
+}
+
+/// The failed gates that allow less than the seat said.
+pub fn lowered_by(seat: Verdict, table: &GateTable) -> Vec<GateId> {
+    table
+        .results
+        .iter()
+        .filter(|result| result.state == GateState::Fail && result.id.cap() < seat)
+        .map(|result| result.id)
+        .collect()
+}
+
+/// The gates whose answer is still out.
+pub fn undecided(table: &GateTable) -> Vec<GateId> {
+    table
+        .results
+        .iter()
+        .filter(|result| result.state == GateState::Undecided)
+        .map(|result| result.id)
+        .collect()
 }

@@ -1,0 +1,1 @@
+//! What reviews and their refusals say.
