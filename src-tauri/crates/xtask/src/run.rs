@@ -1,0 +1,15 @@
+//! `cargo xtask run`: set up, build the app with its pages inside, start it.
+
+use anyhow::Result;
+
+use crate::setup::setup;
+use crate::shell::{cargo, must, target};
+
+pub fn run(words: &[String]) -> Result<()> {
+    setup()?;
+    println!("app: cargo build");
+    must(cargo().args(["build", "--package", "steward-app", "--package", "steward-cli"]))?;
+    println!("app: starting");
+    let app = target().join("debug").join("steward-desktop").with_extension(std::env::consts::EXE_EXTENSION);
+    must(std::process::Command::new(app).args(words))
+}
