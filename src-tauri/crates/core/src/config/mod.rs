@@ -1,1 +1,53 @@
+//! `config.yaml`: the only source of power. Read whole, checked whole, kept in force when a later
+//! text does not parse (product.md, *config.yaml*).
 
+pub mod blocks;
+pub mod fields;
+mod problem;
+pub mod raw;
+mod resolve;
+mod review;
+mod types;
+mod workspaces;
+
+use std::path::Path;
+
+pub use problem::{Problem, Severity};
+pub use resolve::{Effective, Origin};
+pub use types::{
+    Account, Adapter, AgentChoice, CommitIdentity, Config, ForgeChoice, Notifications, QuietHours, RepoMode,
+    Repository, Retention, Review, Role, Spend, Switch, Workspace, WorkspaceMatch,
+};
+
+/// A text that was read: the configuration it gives, what is wrong with it, and where each value
+/// comes from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Checked {
+    pub config: Config,
+    pub problems: Vec<Problem>,
+    pub effective: Vec<Effective>,
+}
+
+/// Reads and checks a whole file. `person` is the home that `~` stands for. The error is a file that
+/// cannot be read at all.
+pub fn check(text: &str, person: Option<&Path>) -> Result<Checked, Problem> {
+    let root = raw::parse(text).map_err(|broken| {
+        let spot = raw::Spot { line: broken.line, column: broken.column, ..Default::default() };
+        Problem::at(Severity::Fatal, spot, "", broken.message).with_snippet(text)
+    })?;
+    let resolved = resolve::resolve(&root, person).map_err(|problem| problem.with_snippet(text))?;
+    Ok(Checked {
+        config: resolved.config,
+        problems: resolved.problems.into_iter().map(|problem| problem.with_snippet(text)).collect(),
+        effective: resolved.effective,
+    })
+}
+
+/// The JSON Schema of `config.yaml`, for editors.
+pub fn schema() -> serde_json::Value {
+    let mut schema = schemars::schema_for!(blocks::RawConfig).to_value();
+    if let Some(root) = schema.as_object_mut() {
+        root.insert("title".to_owned(), "Steward configuration".into());
+    }
+    schema
+}

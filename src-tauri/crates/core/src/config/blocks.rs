@@ -1,0 +1,227 @@
+//! The keys of `config.yaml` as they are written: everything optional, nothing judged.
+//!
+//! From these the JSON Schema is made, so each key stands here once, with its sentence.
+
+use super::fields::{At, Opaque, block};
+
+block! {
+    /// The configuration of Steward. Everything Steward may do stands in this one file.
+    RawConfig {
+        /// Accounts on GitHub; their tokens lie in the keyring of the system.
+        accounts: Vec<At<RawAccount>> = "accounts",
+        /// Local checkouts in which agents work.
+        workspaces: Vec<At<RawWorkspace>> = "workspaces",
+        /// The review seat.
+        review: RawReview = "review",
+        /// Which agent each role is started as.
+        agents: RawAgents = "agents",
+        /// Caps on money, over all agents.
+        spend: RawSpend = "spend",
+        /// The engine over pull requests and issues.
+        engine: Opaque = "engine",
+        /// The identity of commits that Steward makes.
+        commit: RawCommit = "commit",
+        /// Watched repositories.
+        repositories: Vec<At<RawRepository>> = "repositories",
+        /// The follow-up memory.
+        memory: Opaque = "memory",
+        /// Questions of agents.
+        questions: Opaque = "questions",
+        /// Pipelines, each with its spec.
+        pipelines: Opaque = "pipelines",
+        notifications: RawNotifications = "notifications",
+        /// How long things are kept.
+        retention: RawRetention = "retention",
+        /// The command that opens a file at a line, with `{file}` and `{line}`; `$EDITOR` when absent.
+        editor: String = "editor",
+    }
+}
+
+block! {
+    RawAccount {
+        /// `github.com`, or the host of a GitHub Enterprise.
+        host: String = "host",
+        login: String = "login",
+    }
+}
+
+block! {
+    RawWorkspace {
+        /// What the workspace is called; each title once.
+        title: String = "title",
+        /// Its folder; `~` is your home.
+        path: String = "path",
+        /// `none` judges it without GitHub; `github` (default) asks GitHub when its remote is there.
+        forge: String = "forge",
+        policy: RawPolicy = "policy",
+    }
+}
+
+block! {
+    RawReview {
+        /// Whether reviews may run at all. Default false.
+        enabled: bool = "enabled",
+        /// Titles of workspaces whose finished branches are reviewed by themselves.
+        auto_review: Vec<String> = "autoReview",
+        /// The most one review may cost, in US dollars. Default 1.5.
+        budget_usd: f64 = "budgetUsd",
+        /// The ceiling of `budgetUsd`. Default and most: 5.
+        max_budget_usd: f64 = "maxBudgetUsd",
+        /// The most minutes of one review. Default 20, most 60.
+        max_minutes: i64 = "maxMinutes",
+        /// Over all tasks. Default 6, most 24.
+        max_reviews_per_hour: i64 = "maxReviewsPerHour",
+        /// Default 5.
+        max_reviews_per_task: i64 = "maxReviewsPerTask",
+        /// The most turns of the agent in one review. Default 60.
+        max_turns: i64 = "maxTurns",
+        /// The most tokens of one review. Default 2,000,000.
+        max_tokens: i64 = "maxTokens",
+        /// Whether the seat may add an advice to a permission prompt. Default false.
+        annotate: bool = "annotate",
+    }
+}
+
+block! {
+    RawAgents {
+        reviewer: RawAgent = "reviewer",
+        fixer: RawAgent = "fixer",
+        triager: RawAgent = "triager",
+        responder: RawAgent = "responder",
+        safety: RawAgent = "safety",
+        watcher: RawAgent = "watcher",
+        inspector: RawAgent = "inspector",
+        conductor: RawAgent = "conductor",
+    }
+}
+
+block! {
+    RawAgent {
+        /// `claude`, or `command` for any program that speaks the small contract.
+        adapter: String = "adapter",
+        model: String = "model",
+        /// The program and its arguments, for the adapter `command`.
+        command: Vec<String> = "command",
+    }
+}
+
+block! {
+    RawSpend {
+        /// The most per day, in US dollars. Default 10.
+        daily_usd: f64 = "dailyUsd",
+        /// The most per month, in US dollars. Default 100.
+        monthly_usd: f64 = "monthlyUsd",
+    }
+}
+
+block! {
+    RawCommit {
+        name: String = "name",
+        email: String = "email",
+        /// Adds a `Signed-off-by` line. Default false.
+        signoff: bool = "signoff",
+    }
+}
+
+block! {
+    RawRepository {
+        /// `owner/name`.
+        name: String = "name",
+        /// The login whose token is used.
+        account: String = "account",
+        /// `data-catalogue`, `code-app`, `docs-site` or `observe-only`.
+        preset: String = "preset",
+        /// `observe` (default), `suggest` or `act`.
+        mode: String = "mode",
+        /// Classes of effects that may act by themselves.
+        act: Vec<String> = "act",
+        policy: RawPolicy = "policy",
+    }
+}
+
+block! {
+    RawPolicy {
+        review: RawReviewPolicy = "review",
+        engine: Opaque = "engine",
+        memory: Opaque = "memory",
+    }
+}
+
+block! {
+    RawReviewPolicy {
+        /// The branch the work is measured against; the repository's default branch when absent.
+        integration_branch: String = "integrationBranch",
+        /// Paths of user interface code. Default `web/` and `mobile/`.
+        ui_paths: Vec<String> = "uiPaths",
+        /// Widths of evidence frames in pixels. Default 1280 and 390.
+        widths: Vec<i64> = "widths",
+        /// Themes of evidence frames. Default light and dark.
+        themes: Vec<String> = "themes",
+        /// Further globs of files that do not belong into a change.
+        churn_globs: Vec<String> = "churnGlobs",
+        /// Folders of sources although they are named build, dist or out.
+        source_dirs: Vec<String> = "sourceDirs",
+        /// Further lockfiles, each with its manifest.
+        lock_pairs: Vec<RawLockPair> = "lockPairs",
+        /// Types that the title of a pull request may begin with.
+        title_types: Vec<String> = "titleTypes",
+        /// Further headings of the two sections that a pull request must have.
+        body_sections: RawBodySections = "bodySections",
+        /// Globs of plan files, which are always in scope. Default `docs/plans/**`.
+        plan_paths: Vec<String> = "planPaths",
+        /// Checks that must have succeeded.
+        required_checks: Vec<RawRequiredCheck> = "requiredChecks",
+        /// Hashes of lines that look like secrets and are none.
+        secret_exceptions: Vec<String> = "secretExceptions",
+        /// Gates that are off; never `not_stacked` or `no_secrets`.
+        gates_off: Vec<String> = "gatesOff",
+    }
+}
+
+block! {
+    RawLockPair {
+        lockfile: String = "lockfile",
+        manifest: String = "manifest",
+    }
+}
+
+block! {
+    RawBodySections {
+        validated: Vec<String> = "validated",
+        not_done: Vec<String> = "notDone",
+    }
+}
+
+block! {
+    RawRequiredCheck {
+        name: String = "name",
+        /// The app that must have made it; any when absent.
+        app: String = "app",
+        /// Whether `skipped` and `neutral` are well for it. Default false.
+        skippable: bool = "skippable",
+    }
+}
+
+block! {
+    RawNotifications {
+        /// No notification between these times of day, e.g. `22:00-07:00`.
+        quiet_hours: String = "quietHours",
+    }
+}
+
+block! {
+    RawRetention {
+        /// Default 14.
+        logs_days: i64 = "logsDays",
+        /// Folders of finished reviews. Default 7.
+        seat_days: i64 = "seatDays",
+        /// Default 30.
+        observation_days: i64 = "observationDays",
+        /// The most megabytes of observations. Default 200.
+        observation_mb: i64 = "observationMb",
+        /// Evidence frames. Default 90.
+        frame_days: i64 = "frameDays",
+        /// Inbox entries that are done. Default 365.
+        done_days: i64 = "doneDays",
+    }
+}

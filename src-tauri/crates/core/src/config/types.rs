@@ -1,0 +1,269 @@
+//! The configuration in force: every value checked, every default filled in.
+
+use std::path::PathBuf;
+
+use chrono::NaiveTime;
+use serde::Serialize;
+use steward_rules::ids::RepoName;
+use steward_rules::review::policy::ReviewPolicy;
+
+/// Everything the person allows.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Config {
+    pub accounts: Vec<Account>,
+    pub workspaces: Vec<Workspace>,
+    pub review: Review,
+    pub agents: Vec<(Role, AgentChoice)>,
+    pub spend: Spend,
+    pub commit: CommitIdentity,
+    pub repositories: Vec<Repository>,
+    pub notifications: Notifications,
+    pub retention: Retention,
+    /// The command that opens a file at a line, split into words.
+    pub editor: Option<Vec<String>>,
+    pub engine: Switch,
+    pub memory: Switch,
+    pub questions: Switch,
+    pub pipelines: Switch,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    pub host: String,
+    pub login: String,
+}
+
+/// A titled local checkout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Workspace {
+    pub title: String,
+    pub path: PathBuf,
+    pub forge: ForgeChoice,
+    pub policy: ReviewPolicy,
+    /// The integration branch, when the file names one; else the repository's default branch holds.
+    pub integration_branch: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForgeChoice {
+    /// GitHub is asked when a remote is there.
+    GitHub,
+    /// Judged without GitHub.
+    None,
+}
+
+/// The `review:` block after defaults and ceilings (review.md 2).
+#[derive(Debug, Clone, PartialEq)]
+pub struct Review {
+    pub enabled: bool,
+    /// The problem that holds the feature off although the file may say `enabled: true`.
+    pub disabled_by: Option<String>,
+    pub auto_review: Vec<String>,
+    pub budget_usd: f64,
+    pub max_budget_usd: f64,
+    pub max_minutes: u32,
+    pub max_reviews_per_hour: u32,
+    pub max_reviews_per_task: u32,
+    pub max_turns: u32,
+    pub max_tokens: u64,
+    pub annotate: bool,
+}
+
+/// What a seat is started as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Role {
+    Reviewer,
+    Fixer,
+    Triager,
+    Responder,
+    Safety,
+    Watcher,
+    Inspector,
+    Conductor,
+}
+
+impl Role {
+    pub const ALL: [Self; 8] = [
+        Self::Reviewer,
+        Self::Fixer,
+        Self::Triager,
+        Self::Responder,
+        Self::Safety,
+        Self::Watcher,
+        Self::Inspector,
+        Self::Conductor,
+    ];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Reviewer => "reviewer",
+            Self::Fixer => "fixer",
+            Self::Triager => "triager",
+            Self::Responder => "responder",
+            Self::Safety => "safety",
+            Self::Watcher => "watcher",
+            Self::Inspector => "inspector",
+            Self::Conductor => "conductor",
+        }
+    }
+}
+
+/// How an agent is spoken to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Adapter {
+    /// Claude Code.
+    Claude,
+    /// Any program that speaks the small contract.
+    Command,
+}
+
+impl Adapter {
+    pub const WORDS: [&'static str; 2] = ["claude", "command"];
+
+    pub fn parse(word: &str) -> Option<Self> {
+        match word {
+            "claude" => Some(Self::Claude),
+            "command" => Some(Self::Command),
+            _ => None,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Claude => "claude",
+            Self::Command => "command",
+        }
+    }
+}
+
+/// What `agents.<role>` says; it goes before the seat file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentChoice {
+    pub adapter: Option<Adapter>,
+    pub model: Option<String>,
+    pub command: Option<Vec<String>>,
+}
+
+/// Caps on money. With a bad value in the block both are 0, so that nothing that costs starts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Spend {
+    pub daily_usd: f64,
+    pub monthly_usd: f64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitIdentity {
+    pub name: Option<String>,
+    pub email: Option<String>,
+    pub signoff: bool,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Repository {
+    pub name: RepoName,
+    pub account: Option<String>,
+    pub preset: Option<String>,
+    pub mode: RepoMode,
+    pub act: Vec<String>,
+    pub policy: ReviewPolicy,
+    pub integration_branch: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RepoMode {
+    Observe,
+    Suggest,
+    Act,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Notifications {
+    pub quiet_hours: Option<QuietHours>,
+}
+
+/// From one time of day to another, over midnight when the second is earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QuietHours {
+    pub from: NaiveTime,
+    pub to: NaiveTime,
+}
+
+impl QuietHours {
+    pub fn contains(&self, time: NaiveTime) -> bool {
+        if self.from <= self.to {
+            self.from <= time && time < self.to
+        } else {
+            time >= self.from || time < self.to
+        }
+    }
+}
+
+/// How long things are kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Retention {
+    pub logs_days: u32,
+    pub seat_days: u32,
+    pub observation_days: u32,
+    pub observation_mb: u32,
+    pub frame_days: u32,
+    pub done_days: u32,
+}
+
+impl Default for Retention {
+    fn default() -> Self {
+        Self {
+            logs_days: 14,
+            seat_days: 7,
+            observation_days: 30,
+            observation_mb: 200,
+            frame_days: 90,
+            done_days: 365,
+        }
+    }
+}
+
+/// Whether a system is on. Its own keys are read by the system itself.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Switch {
+    pub enabled: bool,
+    pub disabled_by: Option<String>,
+}
+
+/// What a title of a workspace leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkspaceMatch<'c> {
+    One(&'c Workspace),
+    None,
+    /// Two of one title match neither (review.md 2).
+    Several,
+}
+
+impl Config {
+    /// The workspace of this exact title.
+    pub fn workspace(&self, title: &str) -> WorkspaceMatch<'_> {
+        let mut found = self.workspaces.iter().filter(|workspace| workspace.title == title);
+        match (found.next(), found.next()) {
+            (None, _) => WorkspaceMatch::None,
+            (Some(one), None) => WorkspaceMatch::One(one),
+            (Some(_), Some(_)) => WorkspaceMatch::Several,
+        }
+    }
+
+    /// True when finished branches of this workspace are reviewed by themselves.
+    pub fn reviews_by_itself(&self, title: &str) -> bool {
+        self.review.auto_review.iter().any(|listed| listed == title)
+            && matches!(self.workspace(title), WorkspaceMatch::One(_))
+    }
+
+    /// What the file says of a role's agent.
+    pub fn agent(&self, role: Role) -> Option<&AgentChoice> {
+        self.agents.iter().find(|(found, _)| *found == role).map(|(_, choice)| choice)
+    }
+
+    /// The repository of this name.
+    pub fn repository(&self, name: &RepoName) -> Option<&Repository> {
+        self.repositories.iter().find(|repository| repository.name == *name)
+    }
+}
