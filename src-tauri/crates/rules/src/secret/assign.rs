@@ -14,6 +14,8 @@ pub enum Quote {
 /// The value that a name is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assigned {
+    /// End of the name, before its closing quote.
+    pub name_end: usize,
     pub value: Range<usize>,
     pub quote: Quote,
 }
@@ -30,6 +32,7 @@ pub fn read(text: &[u8], at: usize) -> Option<Assigned> {
     while at < name_end && is_name(text[at]) {
         at += 1;
     }
+    let name_end_at = at;
     // `"name"`, `name]`, `'name')`, `\"name\"`
     let mut closers = 0;
     while closers < 3 && at < text.len() && matches!(text[at], b'"' | b'\'' | b'`' | b']' | b')' | b'\\') {
@@ -38,12 +41,12 @@ pub fn read(text: &[u8], at: usize) -> Option<Assigned> {
     }
     at = skip_blanks(text, at);
     at = operator(text, at)?;
-    let first = value(text, at)?;
+    let first = value(text, at).map(|given| Assigned { name_end: name_end_at, ..given })?;
     // `name: Type = "value"`: the type stood where the value was looked for.
     if first.quote == Quote::Bare {
         let next = skip_blanks(text, first.value.end);
         if text.get(next) == Some(&b'=') && text.get(next + 1) != Some(&b'=') {
-            return value(text, next + 1);
+            return value(text, next + 1).map(|given| Assigned { name_end: name_end_at, ..given });
         }
     }
     Some(first)
@@ -51,6 +54,10 @@ pub fn read(text: &[u8], at: usize) -> Option<Assigned> {
 
 fn operator(text: &[u8], at: usize) -> Option<usize> {
     let rest = &text[at.min(text.len())..];
+    // `<add key="Password" value="…" />`
+    if rest.starts_with(b"value=") {
+        return Some(at + b"value=".len());
+    }
     const OPERATORS: &[&[u8]] = &[
         b"===", b"!==", b"||=", b"??=", b":=", b"=>", b"->", b"==", b"!=", b"?=", b"+=", b"=", b":", b",",
         b">", b"(",
@@ -93,7 +100,7 @@ fn value(text: &[u8], at: usize) -> Option<Assigned> {
     });
     let end = end.map_or(limit, |len| start + len);
     let quote = if close.is_some() { Quote::Quoted } else { Quote::Bare };
-    (end > start).then_some(Assigned { value: start..end, quote })
+    (end > start).then_some(Assigned { name_end: at, value: start..end, quote })
 }
 
 fn skip_blanks(text: &[u8], at: usize) -> usize {
@@ -103,6 +110,14 @@ fn skip_blanks(text: &[u8], at: usize) -> usize {
         at += 1;
     }
     at
+}
+
+/// Whether the rest of a name says that its value is a digest or a revision, not a key.
+pub fn names_a_digest(rest: &[u8]) -> bool {
+    const WORDS: &[&[u8]] =
+        &[b"sha", b"md5", b"hash", b"digest", b"checksum", b"commit", b"rev", b"etag", b"integrity"];
+    let lower = rest.to_ascii_lowercase();
+    WORDS.iter().any(|word| memchr::memmem::find(&lower, word).is_some())
 }
 
 fn is_name(byte: u8) -> bool {

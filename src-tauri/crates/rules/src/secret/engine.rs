@@ -149,7 +149,9 @@ impl Engine {
                             });
                         }
                     }
-                    Finder::Near { template, .. } => near(rule, template, text, found.end(), hits),
+                    Finder::Near { template, .. } => {
+                        near(rule, template, text, found.start(), found.end(), hits)
+                    }
                     Finder::PrivateKey if found.start() >= keys_until => {
                         if let Some(range) = pem::read(text, found.end()) {
                             keys_until = range.end;
@@ -218,8 +220,21 @@ fn token_at<'e>(rule: &'e Rule, template: &Template, text: &[u8], start: usize, 
     }
 }
 
-fn near<'e>(rule: &'e Rule, template: &Template, text: &[u8], at: usize, hits: &mut Vec<Hit<'e>>) {
+fn near<'e>(
+    rule: &'e Rule,
+    template: &Template,
+    text: &[u8],
+    start: usize,
+    at: usize,
+    hits: &mut Vec<Hit<'e>>,
+) {
+    if !begins_name(text, start) {
+        return;
+    }
     let Some(given) = assign::read(text, at) else { return };
+    if assign::names_a_digest(&text[at..given.name_end]) {
+        return;
+    }
     if let Some(found) = rule.regex(template).find(&text[given.value.clone()]) {
         let range = given.value.start..given.value.start + found.end();
         keep(rule, template, text, range, hits);
@@ -244,12 +259,21 @@ fn begins_word(text: &[u8], at: usize) -> bool {
     at >= 2 && text[at - 2] == b'\\' && matches!(text[at - 1], b'n' | b't' | b'r')
 }
 
+/// Whether a provider's name begins here: `global` is no `lob`, `myLobKey` is.
+fn begins_name(text: &[u8], at: usize) -> bool {
+    let Some(before) = at.checked_sub(1).map(|at| text[at]) else { return true };
+    !before.is_ascii_alphabetic() || (before.is_ascii_lowercase() && text[at].is_ascii_uppercase())
+}
+
 /// Keeps the surest and longest hit of each place.
 fn settle(mut hits: Vec<Hit<'_>>) -> Vec<Hit<'_>> {
     if hits.len() < 2 {
         return hits;
     }
-    hits.sort_by_key(|hit| (std::cmp::Reverse(hit.tier), std::cmp::Reverse(hit.end - hit.start), hit.start));
+    hits.sort_by_key(|hit| {
+        use std::cmp::Reverse;
+        (Reverse(hit.tier), Reverse(hit.end - hit.start), Reverse(hit.rule.particular()), hit.start)
+    });
     let mut kept: std::collections::BTreeMap<usize, Hit<'_>> = std::collections::BTreeMap::new();
     for hit in hits {
         let before = kept.range(..hit.end).next_back();

@@ -104,19 +104,21 @@ const FILLED_IN: &[&str] = &[
 /// Keys that vendors print in their manuals, by the first eight bytes of their SHA-256.
 const SAMPLES: &[[u8; 8]] = &[];
 
-/// Whether a token of a provider's format is only a stand-in.
-pub fn is_filler(token: &[u8]) -> bool {
+/// A run of one character that a random token does not have.
+pub const FILLER_RUN: usize = 7;
+
+/// Whether a token of a provider's format says itself that it is none, or is printed in a manual.
+pub fn is_stand_in(token: &[u8]) -> bool {
     let lower = token.to_ascii_lowercase();
-    longest_run(&lower) >= 7
-        || WORDS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
-        || is_sample(token)
+    WORDS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some()) || is_sample(token)
 }
 
 /// Whether the value of an assignment is filled in later, or is an everyday word.
 pub fn is_soft_filler(value: &[u8]) -> bool {
     let lower = value.to_ascii_lowercase();
     is_filled_in(value)
-        || is_filler(value)
+        || longest_run(value) >= FILLER_RUN
+        || is_stand_in(value)
         || SOFT_WORDS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
 }
 
@@ -128,12 +130,13 @@ pub fn is_filled_in(value: &[u8]) -> bool {
         || memchr::memmem::find(value, b"%s").is_some()
 }
 
-pub fn is_sample(token: &[u8]) -> bool {
+fn is_sample(token: &[u8]) -> bool {
     let digest = Sha256::digest(token);
     SAMPLES.iter().any(|sample| digest.starts_with(sample))
 }
 
-fn longest_run(text: &[u8]) -> usize {
+/// The longest run of one character.
+pub fn longest_run(text: &[u8]) -> usize {
     let mut longest = 0;
     let mut run = 0;
     let mut last = None;

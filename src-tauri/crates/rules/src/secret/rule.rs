@@ -120,26 +120,37 @@ impl Rule {
 
     /// What a text of the right format is worth; nothing when it only stands in for a secret.
     pub(super) fn weigh(&self, template: &Template, token: &[u8]) -> Option<Tier> {
-        if let Some(checksum) = self.checksum
-            && checksum.holds(token)
-        {
-            return (!placeholder::is_sample(token)).then_some(self.tier);
-        }
-        if placeholder::is_filler(token)
-            || placeholder::entropy(&token[template.head(token)..]) < self.floor(template, token)
+        let random = &token[template.head(token)..];
+        // A format may have a run of its own, such as ten fixed letters A.
+        let run = (template.own_run() + 4).max(placeholder::FILLER_RUN);
+        if placeholder::longest_run(token) >= run
+            || placeholder::is_stand_in(token)
+            || placeholder::entropy(random) < self.floor(template, random.len())
         {
             return None;
         }
-        // A wrong checksum may also be a scheme that changed: a look, but no block.
-        Some(if self.checksum.is_some() { Tier::Generic } else { self.tier })
+        match self.checksum {
+            // A wrong checksum may also be a scheme that changed: a look, but no block.
+            Some(checksum) if !checksum.holds(token) => Some(Tier::Generic),
+            Some(_) | None => Some(self.tier),
+        }
+    }
+
+    /// How much of the format is fixed: of two rules for one text, the more particular one counts.
+    pub(super) fn particular(&self) -> usize {
+        match &self.finder {
+            Finder::Token(template) => template.fixed(),
+            Finder::Near { template, .. } => 1000 + template.fixed(),
+            Finder::PrivateKey => 1000,
+            Finder::Assignment | Finder::Url => 0,
+        }
     }
 
     /// The least entropy of a real token: well below what its length and alphabet give by chance.
-    fn floor(&self, template: &Template, token: &[u8]) -> f32 {
+    fn floor(&self, template: &Template, random: usize) -> f32 {
         if let Some(bits) = self.entropy {
             return bits;
         }
-        let random = token.len() - template.head(token);
         let kinds = template.widest().map_or(1, |class| class.size()).min(random).max(1);
         0.6 * (kinds as f32).log2()
     }

@@ -222,6 +222,20 @@ impl Template {
         runs.max_by_key(|(max, _)| *max).map(|(_, class)| class)
     }
 
+    /// The longest run of one character in the fixed text.
+    pub fn own_run(&self) -> usize {
+        let literals = self.parts.iter().filter_map(|part| match part {
+            Part::Literal(text) => Some(super::placeholder::longest_run(text.as_bytes())),
+            Part::Choice(_) | Part::Run { .. } | Part::Check(_) => None,
+        });
+        literals.max().unwrap_or(0)
+    }
+
+    /// How many characters are fixed.
+    pub fn fixed(&self) -> usize {
+        self.parts.iter().map(|part| if matches!(part, Part::Run { .. }) { 0 } else { part.longest() }).sum()
+    }
+
     /// Writes one text of this format, bent as asked.
     pub fn write(&self, dice: &mut Dice, bend: Bend) -> String {
         let runs = self.parts.iter().filter(|part| matches!(part, Part::Run { .. })).count();
