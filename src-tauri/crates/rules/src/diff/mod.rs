@@ -1,5 +1,8 @@
 //! What changed between two commits: files with raw modes, and the lines of each hunk.
 
+pub mod collect;
+pub mod parse;
+
 use serde::{Deserialize, Serialize};
 
 use crate::ids::Sha;
