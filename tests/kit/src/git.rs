@@ -125,7 +125,16 @@ impl Repo {
     pub fn commit_index(&self, message: &str) -> String {
         self.clock.set(self.clock.get() + 60);
         self.git_with(
-            &["commit", "--quiet", "--allow-empty", "--allow-empty-message", "--no-verify", "-F", "-", "--cleanup=verbatim"],
+            &[
+                "commit",
+                "--quiet",
+                "--allow-empty",
+                "--allow-empty-message",
+                "--no-verify",
+                "-F",
+                "-",
+                "--cleanup=verbatim",
+            ],
             message.as_bytes(),
         );
         self.head()
@@ -145,7 +154,18 @@ impl Repo {
             lines.extend_from_slice(path);
             lines.push(0);
         }
-        self.git_with(&["-c", "core.protectHFS=false", "-c", "core.protectNTFS=false", "update-index", "-z", "--index-info"], &lines);
+        self.git_with(
+            &[
+                "-c",
+                "core.protectHFS=false",
+                "-c",
+                "core.protectNTFS=false",
+                "update-index",
+                "-z",
+                "--index-info",
+            ],
+            &lines,
+        );
         self.commit_index(message)
     }
 
@@ -160,7 +180,9 @@ impl Repo {
             tree.extend_from_slice(format!("{mode} ").as_bytes());
             tree.extend_from_slice(name);
             tree.push(0);
-            tree.extend((0..20).map(|i| u8::from_str_radix(&id[i * 2..i * 2 + 2], 16).expect("BUG: git prints hex")));
+            tree.extend(
+                (0..20).map(|i| u8::from_str_radix(&id[i * 2..i * 2 + 2], 16).expect("BUG: git prints hex")),
+            );
         }
         let tree = self.git_with(&["hash-object", "-w", "-t", "tree", "--stdin", "--literally"], &tree);
         self.clock.set(self.clock.get() + 60);

@@ -13,7 +13,9 @@ pub enum GitError {
     Bare { path: PathBuf },
     #[error("{path} has no commit yet; make the first one, then add it again")]
     Empty { path: PathBuf },
-    #[error("{path} is a shallow clone, so the fork point cannot be known; run `git fetch --unshallow` there")]
+    #[error(
+        "{path} is a shallow clone, so the fork point cannot be known; run `git fetch --unshallow` there"
+    )]
     Shallow { path: PathBuf },
     #[error("{path} stands on no branch; switch to one, or name a branch")]
     Detached { path: PathBuf },
@@ -37,7 +39,9 @@ pub enum GitError {
     GitTooOld { found: String },
     #[error("another process holds {detail}; try again when it has ended")]
     Locked { detail: String },
-    #[error("git {what} answered in a form Steward does not know ({detail}); report this with the git version")]
+    #[error(
+        "git {what} answered in a form Steward does not know ({detail}); report this with the git version"
+    )]
     Answer { what: String, detail: String },
     #[error("git {what} failed: {detail}")]
     Failed { what: String, detail: String },
@@ -133,13 +137,33 @@ impl GitError {
         } else if has(&[".lock': file exists", "unable to create '", "cannot lock ref"]) {
             Self::Locked { detail }
         } else if has(&[
-            "corrupt", "inflate", "hash mismatch", "bad object header", "loose object", "bad packed object", "garbage at end",
-            "too-short tree", "malformed mode", "unable to unpack", "packfile", "invalid object",
+            "corrupt",
+            "inflate",
+            "hash mismatch",
+            "bad object header",
+            "loose object",
+            "bad packed object",
+            "garbage at end",
+            "too-short tree",
+            "malformed mode",
+            "unable to unpack",
+            "packfile",
+            "invalid object",
         ]) {
             Self::Corrupt { detail }
         } else if has(&[
-            "bad object", "missing", "unable to read", "could not read", "bad tree", "unknown revision", "unable to find",
-            "not a valid object", "not a tree object", "ambiguous argument", "bad revision", "not our ref",
+            "bad object",
+            "missing",
+            "unable to read",
+            "could not read",
+            "bad tree",
+            "unknown revision",
+            "unable to find",
+            "not a valid object",
+            "not a tree object",
+            "ambiguous argument",
+            "bad revision",
+            "not our ref",
         ]) {
             Self::MissingObject { detail }
         } else {
@@ -177,7 +201,9 @@ pub(super) fn without_credentials(text: &str) -> String {
     while let Some(at) = rest.find("://") {
         let (before, after) = rest.split_at(at + 3);
         out.push_str(before);
-        let end = after.find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"').unwrap_or(after.len());
+        let end = after
+            .find(|c: char| c == '/' || c.is_whitespace() || c == '\'' || c == '"')
+            .unwrap_or(after.len());
         rest = match after[..end].rfind('@') {
             Some(sign) => &after[sign + 1..],
             None => after,

@@ -1,11 +1,21 @@
 //! Git, run by its own command line behind one hardened runner. Everything here blocks.
 
+mod clone;
 mod error;
+mod excerpt;
+pub mod export;
+pub mod facts;
+mod names;
+mod objects;
 mod remote;
 mod runner;
 mod workspace;
 
+pub use clone::{BareClone, Tip};
 pub use error::GitError;
+pub use excerpt::{excerpt, file_lines, text};
+pub use facts::{FactsRequest, GitFacts, SecretPass};
+pub use names::LeftOut;
 pub use remote::Remote;
 pub use runner::{Call, Flow, Git, Limits};
 pub use workspace::{Branch, Head, Workspace, WorkspaceState};

@@ -35,7 +35,6 @@ const FORCED: &[(&str, &str)] = &[
     ("core.commitGraph", "true"),
     ("credential.helper", ""),
     ("diff.external", ""),
-    ("diff.orderFile", ""),
     ("fetch.fsckObjects", "true"),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
@@ -102,7 +101,8 @@ impl Git {
         // repository is treated as hostile anyway, so its owner is not asked for.
         put(&room.join("config"), b"[safe]\n\tdirectory = *\n")?;
         put(&room.join("attributes"), b"")?;
-        let mut git = Self { inner: Arc::new(Inner { exe, version: String::new(), path: path.to_owned(), room }) };
+        let mut git =
+            Self { inner: Arc::new(Inner { exe, version: String::new(), path: path.to_owned(), room }) };
         let said = git.call(Path::new("/"), ["--version"]).line()?;
         let version = said.trim_start_matches("git version ").to_owned();
         let mut numbers = version.split(['.', ' ', '-']).map(|n| n.parse::<u32>().unwrap_or(0));
@@ -201,16 +201,16 @@ impl<'a> Call<'a> {
     }
 
     /// Lets this call read from a repository on this machine.
-    pub(super) fn from_path(mut self) -> Self {
+    pub(super) fn over_files(mut self) -> Self {
         self.transport = "file";
         self
     }
 
     fn what(&self) -> String {
-        self.args.iter().find(|a| !a.as_encoded_bytes().starts_with(b"-")).map_or_else(
-            || "--version".to_owned(),
-            |a| a.to_string_lossy().into_owned(),
-        )
+        self.args
+            .iter()
+            .find(|a| !a.as_encoded_bytes().starts_with(b"-"))
+            .map_or_else(|| "--version".to_owned(), |a| a.to_string_lossy().into_owned())
     }
 
     fn command(&self) -> Command {
@@ -247,7 +247,9 @@ impl<'a> Call<'a> {
         let own = self.settings.iter().map(|(k, v)| (k.as_str(), v.as_str()));
         let mut count = 0_usize;
         for (key, value) in FORCED.iter().copied().chain(paths).chain(own) {
-            command.env(format!("GIT_CONFIG_KEY_{count}"), key).env(format!("GIT_CONFIG_VALUE_{count}"), value);
+            command
+                .env(format!("GIT_CONFIG_KEY_{count}"), key)
+                .env(format!("GIT_CONFIG_VALUE_{count}"), value);
             count += 1;
         }
         command.env("GIT_CONFIG_COUNT", count.to_string());
@@ -323,7 +325,11 @@ impl<'a> Call<'a> {
             Talked::Enough => Ok(Ended::Enough),
             Talked::Done { stderr } => {
                 let status = self.wait(&mut child, &what, started)?;
-                if status.success() { Ok(Ended::Well) } else { Ok(Ended::Badly { code: status.code(), stderr }) }
+                if status.success() {
+                    Ok(Ended::Well)
+                } else {
+                    Ok(Ended::Badly { code: status.code(), stderr })
+                }
             }
         }
     }
@@ -400,7 +406,10 @@ impl<'a> Call<'a> {
                     n => {
                         read += n as u64;
                         if read > self.limits.bytes {
-                            return Err(GitError::TooLarge { what: what.to_owned(), limit: self.limits.bytes });
+                            return Err(GitError::TooLarge {
+                                what: what.to_owned(),
+                                limit: self.limits.bytes,
+                            });
                         }
                         if sink(&buffer[..n])? == Flow::Enough {
                             return Ok(Talked::Enough);
@@ -421,7 +430,12 @@ impl<'a> Call<'a> {
         Ok(Talked::Done { stderr: words })
     }
 
-    fn wait(&self, child: &mut Child, what: &str, started: Instant) -> Result<std::process::ExitStatus, GitError> {
+    fn wait(
+        &self,
+        child: &mut Child,
+        what: &str,
+        started: Instant,
+    ) -> Result<std::process::ExitStatus, GitError> {
         loop {
             match child.try_wait().map_err(GitError::io(format!("wait for git {what}")))? {
                 Some(status) => return Ok(status),
@@ -451,7 +465,8 @@ enum Ended {
 /// Ends git and everything it started, and collects it.
 fn kill_group(child: &mut Child) {
     if let Ok(pid) = i32::try_from(child.id()) {
-        let _gone_already = nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
+        let _gone_already =
+            nix::sys::signal::killpg(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGKILL);
     }
     let _collected = child.wait();
 }

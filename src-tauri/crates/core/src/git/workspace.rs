@@ -50,16 +50,19 @@ impl Workspace {
             return Err(not_here());
         }
         let said = git
-            .call(path, [
-                "rev-parse",
-                "--is-bare-repository",
-                "--is-inside-work-tree",
-                "--is-shallow-repository",
-                "--show-object-format",
-                "--path-format=absolute",
-                "--git-dir",
-                "--git-common-dir",
-            ])
+            .call(
+                path,
+                [
+                    "rev-parse",
+                    "--is-bare-repository",
+                    "--is-inside-work-tree",
+                    "--is-shallow-repository",
+                    "--show-object-format",
+                    "--path-format=absolute",
+                    "--git-dir",
+                    "--git-common-dir",
+                ],
+            )
             .bytes()?;
         let mut lines = said.split(|b| *b == b'\n');
         let mut next = || lines.next().unwrap_or_default().to_vec();
@@ -159,7 +162,8 @@ impl Workspace {
 
     /// Every local branch, newest commit first.
     pub fn branches(&self) -> Result<Vec<Branch>, GitError> {
-        let format = "--format=%(refname:lstrip=2)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)";
+        let format =
+            "--format=%(refname:lstrip=2)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)";
         let said = self.refs(&["--sort=-committerdate", format, "refs/heads"])?;
         said.split(|b| *b == b'\n').filter(|l| !l.is_empty()).map(branch).collect()
     }
@@ -207,7 +211,15 @@ impl Workspace {
     pub fn is_dirty(&self) -> Result<bool, GitError> {
         let Some(head) = self.head()? else { return Ok(true) };
         let (code, words) = self
-            .neutral(&["diff", "--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=dirty", head.sha.as_str(), "--"])?
+            .neutral(&[
+                "diff",
+                "--quiet",
+                "--no-ext-diff",
+                "--no-textconv",
+                "--ignore-submodules=dirty",
+                head.sha.as_str(),
+                "--",
+            ])?
             .limits(Limits::LIST)
             .exit_code()?;
         match code {
@@ -216,12 +228,19 @@ impl Workspace {
             _ => return Err(GitError::from_stderr("diff", &self.root, words.as_bytes())),
         }
         let mut found = false;
-        self.neutral(&["ls-files", "--others", "--exclude-standard", "--directory", "--no-empty-directory", "-z"])?
-            .limits(Limits::LIST)
-            .stream(|chunk| {
-                found |= !chunk.is_empty();
-                Ok(Flow::Enough)
-            })?;
+        self.neutral(&[
+            "ls-files",
+            "--others",
+            "--exclude-standard",
+            "--directory",
+            "--no-empty-directory",
+            "-z",
+        ])?
+        .limits(Limits::LIST)
+        .stream(|chunk| {
+            found |= !chunk.is_empty();
+            Ok(Flow::Enough)
+        })?;
         Ok(found)
     }
 
@@ -241,9 +260,19 @@ impl Workspace {
             .env("GIT_INDEX_FILE", self.git_dir.join("index"))
             .env("GIT_OBJECT_DIRECTORY", self.objects())
             .setting("core.bare", "false")
-            .setting("core.excludesFile", self.common_dir.join("info/exclude").to_string_lossy().into_owned());
+            .setting(
+                "core.excludesFile",
+                self.common_dir.join("info/exclude").to_string_lossy().into_owned(),
+            );
         // Plain switches that decide whether a file counts as changed; none of them names a program.
-        for key in ["core.autocrlf", "core.eol", "core.fileMode", "core.ignoreCase", "core.symlinks", "core.checkStat"] {
+        for key in [
+            "core.autocrlf",
+            "core.eol",
+            "core.fileMode",
+            "core.ignoreCase",
+            "core.symlinks",
+            "core.checkStat",
+        ] {
             if let Some(value) = self.setting(key)? {
                 call = call.setting(key, value);
             }
@@ -255,15 +284,19 @@ impl Workspace {
     pub fn state(&self) -> Result<WorkspaceState, GitError> {
         let refs = self.refs(&["--format=%(objectname) %(refname) %(symref)"])?;
         let mut status = Sha256::new();
-        self.neutral(&["diff-files", "-z", "--ignore-submodules=dirty"])?.limits(Limits::LIST).stream(|chunk| {
-            status.update(chunk);
-            Ok(Flow::More)
-        })?;
+        self.neutral(&["diff-files", "-z", "--ignore-submodules=dirty"])?.limits(Limits::LIST).stream(
+            |chunk| {
+                status.update(chunk);
+                Ok(Flow::More)
+            },
+        )?;
         status.update(b"\0others\0");
-        self.neutral(&["ls-files", "--others", "--exclude-standard", "-z"])?.limits(Limits::LIST).stream(|chunk| {
-            status.update(chunk);
-            Ok(Flow::More)
-        })?;
+        self.neutral(&["ls-files", "--others", "--exclude-standard", "-z"])?.limits(Limits::LIST).stream(
+            |chunk| {
+                status.update(chunk);
+                Ok(Flow::More)
+            },
+        )?;
         status.update(b"\0index\0");
         self.neutral(&["ls-files", "--stage", "-z"])?.limits(Limits::LIST).stream(|chunk| {
             status.update(chunk);

@@ -197,7 +197,9 @@ impl Parser {
         }
         match self.state {
             State::Fields => Err(self.error("end of output in a commit's header")),
-            State::Hunk if !self.hunk.is_over() || self.within.is_some() => Err(self.error("end of output in a hunk")),
+            State::Hunk if !self.hunk.is_over() || self.within.is_some() => {
+                Err(self.error("end of output in a hunk"))
+            }
             State::Raw if self.meta.is_some() => Err(self.error("end of output in a raw record")),
             State::Start | State::AfterFields | State::Raw | State::Patch | State::Hunk => {
                 self.close_patch();
@@ -330,14 +332,17 @@ impl Parser {
             .iter()
             .map(|mode| Kind::from_mode(mode).ok_or_else(|| self.error("file mode")))
             .collect::<Result<Vec<_>, _>>()?;
-        let blobs =
-            words[parents + 1..words.len() - 1].iter().map(|id| self.sha(id)).collect::<Result<Vec<_>, _>>()?;
+        let blobs = words[parents + 1..words.len() - 1]
+            .iter()
+            .map(|id| self.sha(id))
+            .collect::<Result<Vec<_>, _>>()?;
         Ok(Meta { kinds, blobs, letters: words[words.len() - 1].to_vec(), first_path: None })
     }
 
     fn record(&self, meta: Meta, path: &[u8]) -> Result<Record, ParseError> {
         let merge = meta.kinds.len() > 2;
-        let (Some(new_kind), Some(new_blob)) = (meta.kinds.last().copied(), meta.blobs.last().cloned()) else {
+        let (Some(new_kind), Some(new_blob)) = (meta.kinds.last().copied(), meta.blobs.last().cloned())
+        else {
             return Err(self.error("raw record"));
         };
         let status = if merge {
@@ -347,7 +352,8 @@ impl Parser {
                 () => Status::Modified,
             }
         } else {
-            let score = std::str::from_utf8(&meta.letters[1..]).ok().and_then(|s| s.parse().ok()).unwrap_or(0_u8);
+            let score =
+                std::str::from_utf8(&meta.letters[1..]).ok().and_then(|s| s.parse().ok()).unwrap_or(0_u8);
             match meta.letters.first() {
                 Some(b'A') => Status::Added,
                 Some(b'D') => Status::Deleted,
@@ -383,7 +389,8 @@ impl Parser {
         let used = line.len() + 1;
         if line.starts_with(b"diff --git ") {
             self.current = Some(self.next_plain()?);
-        } else if let Some(path) = line.strip_prefix(b"diff --combined ").or(line.strip_prefix(b"diff --cc ")) {
+        } else if let Some(path) = line.strip_prefix(b"diff --combined ").or(line.strip_prefix(b"diff --cc "))
+        {
             self.current = Some(self.merged(&unquoted(path))?);
         } else if line.starts_with(b"@@") {
             let index = self.current.ok_or_else(|| self.error("hunk before a file"))?;
@@ -482,7 +489,14 @@ impl Parser {
     }
 
     /// Hands over a line or a piece of it, and moves the line numbers when it is over.
-    fn piece(&mut self, rest: &[u8], end: Option<usize>, skip: usize, sign: Sign, sink: &mut dyn Sink) -> usize {
+    fn piece(
+        &mut self,
+        rest: &[u8],
+        end: Option<usize>,
+        skip: usize,
+        sign: Sign,
+        sink: &mut dyn Sink,
+    ) -> usize {
         let over = end.is_some_and(|at| at <= LINE_PIECE + skip);
         let stop = if over { end.unwrap_or(rest.len()) } else { rest.len().min(LINE_PIECE + skip) };
         if !over && stop < LINE_PIECE {
