@@ -241,3 +241,169 @@ fn the_schema_accepts_the_whole_file_and_refuses_wrong_types() {
     assert!(!schema.is_valid(&serde_json::json!({"review": {"enabled": "yes"}})));
     assert!(!schema.is_valid(&serde_json::json!({"workspaces": {"title": "x"}})));
 }
+
+mod in_force {
+    use std::time::{Duration, Instant};
+
+    use steward_core::config::{ConfigWatch, LoadedFrom};
+    use steward_core::home::Home;
+
+    use crate::store::fresh;
+
+    fn write(home: &Home, text: &str) {
+        std::fs::write(home.config_file(), text).unwrap();
+    }
+
+    #[test]
+    fn without_a_file_the_defaults_hold() {
+        let (_folder, home) = fresh();
+        let loaded = ConfigWatch::open(&home, None).current();
+        assert_eq!(loaded.from, LoadedFrom::Defaults);
+        assert_eq!(loaded.problems, []);
+    }
+
+    #[test]
+    fn a_file_that_breaks_leaves_the_last_good_one_in_force_and_says_so() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {enabled: true, maxMinutes: 7}\n");
+        let watch = ConfigWatch::open(&home, None);
+        assert_eq!(watch.current().config.review.max_minutes, 7);
+        for broken in ["review: {enabled: true\n", "review: {}\nreview: {}\n", "- a\n"] {
+            write(&home, broken);
+            let loaded = watch.reread();
+            assert_eq!(loaded.from, LoadedFrom::LastGood);
+            assert!(loaded.config.review.enabled && loaded.config.review.max_minutes == 7);
+            assert_eq!(loaded.problems.len(), 1);
+            assert!(loaded.problems[0].hint.as_deref().unwrap().contains("stays in force"));
+        }
+        write(&home, "review: {enabled: true, maxMinutes: 8}\n");
+        let loaded = watch.reread();
+        assert_eq!((loaded.from, loaded.config.review.max_minutes), (LoadedFrom::File, 8));
+        assert_eq!(loaded.problems, []);
+    }
+
+    #[test]
+    fn the_last_good_one_survives_a_restart() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {enabled: true, maxMinutes: 7}\n");
+        drop(ConfigWatch::open(&home, None));
+        std::fs::write(home.config_file(), b"review: {enabled: \xff}\n").unwrap();
+        let loaded = ConfigWatch::open(&home, None).current();
+        assert_eq!((loaded.from, loaded.config.review.max_minutes), (LoadedFrom::LastGood, 7));
+        assert_eq!(loaded.problems[0].line, 1);
+    }
+
+    #[test]
+    fn a_broken_first_file_leaves_everything_off() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {enabled: true");
+        let loaded = ConfigWatch::open(&home, None).current();
+        assert_eq!(loaded.from, LoadedFrom::Defaults);
+        assert!(!loaded.config.review.enabled && loaded.problems.len() == 1);
+    }
+
+    #[test]
+    fn an_editor_that_empties_the_file_for_an_instant_changes_nothing() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {enabled: true}\n");
+        let watch = ConfigWatch::open(&home, None);
+        write(&home, "");
+        let path = home.config_file();
+        let editor = std::thread::spawn(move || {
+            std::thread::sleep(Duration::from_millis(40));
+            std::fs::write(path, "review: {enabled: true, maxMinutes: 9}\n").unwrap();
+        });
+        let loaded = watch.reread();
+        editor.join().unwrap();
+        assert!(loaded.config.review.enabled);
+        assert_eq!(loaded.config.review.max_minutes, 9);
+    }
+
+    #[test]
+    fn a_file_that_stays_empty_gives_the_defaults() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {enabled: true}\n");
+        let watch = ConfigWatch::open(&home, None);
+        write(&home, "");
+        assert!(!watch.reread().config.review.enabled);
+    }
+
+    #[tokio::test]
+    async fn a_change_is_noticed_also_through_a_rename() {
+        let (_folder, home) = fresh();
+        write(&home, "review: {maxMinutes: 7}\n");
+        let watch = ConfigWatch::watch(&home, None).unwrap();
+        let mut changes = watch.changes();
+        let new = home.config_dir().join(".config.yaml.swp");
+        std::fs::write(&new, "review: {maxMinutes: 9}\n").unwrap();
+        std::fs::rename(&new, home.config_file()).unwrap();
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while watch.current().config.review.max_minutes != 9 {
+            let left = deadline.saturating_duration_since(Instant::now());
+            tokio::time::timeout(left, changes.changed()).await.expect("noticed in time").unwrap();
+        }
+    }
+}
+
+mod seats {
+    use rstest::rstest;
+    use steward_core::config::seats::{parse_seat, read, seed};
+    use steward_core::config::{Adapter, AgentChoice, Role};
+
+    use crate::store::fresh;
+
+    #[test]
+    fn seeding_writes_one_file_per_role_and_keeps_what_is_there() {
+        let (_folder, home) = fresh();
+        assert_eq!(read(&home, Role::Reviewer).unwrap(), None);
+        let fixer = home.seat_file("fixer");
+        std::fs::create_dir_all(fixer.parent().unwrap()).unwrap();
+        std::fs::write(&fixer, "mine").unwrap();
+        let seeded = seed(&home).unwrap();
+        assert_eq!(seeded.len(), 8);
+        assert_eq!(
+            seeded.iter().filter(|seat| !seat.written).map(|seat| seat.role).collect::<Vec<_>>(),
+            [Role::Fixer]
+        );
+        assert_eq!(std::fs::read_to_string(&fixer).unwrap(), "mine");
+        assert!(seed(&home).unwrap().iter().all(|seat| !seat.written));
+        for role in Role::ALL.into_iter().filter(|role| *role != Role::Fixer) {
+            let seat = read(&home, role).unwrap().unwrap();
+            assert_eq!((seat.role, seat.adapter), (role, Adapter::Claude));
+        }
+        assert!(read(&home, Role::Fixer).is_err());
+    }
+
+    #[rstest]
+    #[case("model: x\nprompt: p\n", "adapter")]
+    #[case("adapter: cluade\nprompt: p\n", "did you mean `claude`")]
+    #[case("adapter: claude\n", "prompt")]
+    #[case("adapter: claude\nprompt: read @/etc/passwd\n", "begins with `@`")]
+    #[case("adapter: claude\nprompt: p\nlimits: {maxTurns: 0}\n", "limits.maxTurns")]
+    #[case("adapter: claude\nprompt: p\nlimits: {maxTurns: 99999999999}\n", "limits.maxTurns")]
+    #[case("adapter: command\nprompt: p\n", "needs a program")]
+    #[case("adapter: [claude\n", "not read")]
+    fn a_seat_with_an_error_is_no_seat(#[case] text: &str, #[case] word: &str) {
+        let problems = parse_seat(text, Role::Reviewer).unwrap_err();
+        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
+        assert!(shown.iter().any(|text| text.contains(word)), "{shown:?}");
+    }
+
+    #[test]
+    fn a_mail_address_in_a_prompt_is_no_reference() {
+        assert!(parse_seat("adapter: claude\nprompt: ask a@b.example\n", Role::Reviewer).is_ok());
+    }
+
+    #[test]
+    fn the_configuration_goes_before_the_seat_file() {
+        let seat = parse_seat("adapter: claude\nmodel: m1\nprompt: p\n", Role::Reviewer).unwrap();
+        let choice = |adapter, model: Option<&str>| AgentChoice {
+            adapter,
+            model: model.map(str::to_owned),
+            command: None,
+        };
+        assert_eq!(seat.clone().with(None).model.as_deref(), Some("m1"));
+        assert_eq!(seat.clone().with(Some(&choice(None, Some("m2")))).model.as_deref(), Some("m2"));
+        assert_eq!(seat.with(Some(&choice(Some(Adapter::Command), None))).model, None);
+    }
+}

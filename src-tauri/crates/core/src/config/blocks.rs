@@ -225,3 +225,28 @@ block! {
         done_days: i64 = "doneDays",
     }
 }
+
+block! {
+    /// The seat of one role.
+    RawSeat {
+        /// `claude` or `command`.
+        adapter: String = "adapter",
+        model: String = "model",
+        /// Fixed text for the agent.
+        prompt: String = "prompt",
+        limits: RawSeatLimits = "limits",
+        /// The program and its arguments, for the adapter `command`.
+        command: Vec<String> = "command",
+    }
+}
+
+block! {
+    RawSeatLimits {
+        max_turns: i64 = "maxTurns",
+        max_tokens: i64 = "maxTokens",
+        max_minutes: i64 = "maxMinutes",
+        max_idle_seconds: i64 = "maxIdleSeconds",
+        max_output_mb: i64 = "maxOutputMb",
+        max_processes: i64 = "maxProcesses",
+    }
+}

@@ -7,7 +7,9 @@ mod problem;
 pub mod raw;
 mod resolve;
 mod review;
+pub mod seats;
 mod types;
+mod watch;
 mod workspaces;
 
 use std::path::Path;
@@ -18,6 +20,7 @@ pub use types::{
     Account, Adapter, AgentChoice, CommitIdentity, Config, ForgeChoice, Notifications, QuietHours, RepoMode,
     Repository, Retention, Review, Role, Spend, Switch, Workspace, WorkspaceMatch,
 };
+pub use watch::{ConfigWatch, Loaded, LoadedFrom};
 
 /// A text that was read: the configuration it gives, what is wrong with it, and where each value
 /// comes from.
