@@ -1,0 +1,38 @@
+// The host in a plain browser: the same commands over HTTP on the page's own origin.
+import type { CommandName, Host, Request, Response } from "./types";
+import { Refusal, refusal } from "./types";
+
+export const bridgeHost: Host = {
+  async call<N extends CommandName>(name: N, request: Request<N>): Promise<Response<N>> {
+    let answer: globalThis.Response;
+    try {
+      answer = await fetch(`/call/${name}`, {
+        method: "POST",
+        headers: { "content-type": "application/json" },
+        body: JSON.stringify(request),
+      });
+    } catch {
+      throw new Refusal({
+        code: "internal",
+        message: "the bridge does not answer",
+        hint: "start it again, then reload",
+      });
+    }
+    const body: unknown = await answer.json();
+    if (!answer.ok) throw refusal(body);
+    return body as Response<N>;
+  },
+  onTopic(hear) {
+    const source = new EventSource("/topics");
+    source.onmessage = (event: MessageEvent<string>) => hear(event.data);
+    return () => source.close();
+  },
+  onOpen: () => () => {},
+  pendingTarget: async () => null,
+  copyText: (text) => navigator.clipboard.writeText(text),
+  pickFolder: async () => null,
+  canPickFolder: false,
+  async openExternal(url) {
+    window.open(url, "_blank", "noopener,noreferrer");
+  },
+};

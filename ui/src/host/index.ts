@@ -1,0 +1,24 @@
+// Which host this window has. Components import from here only.
+import { bridgeHost } from "./bridge";
+import { tauriHost } from "./tauri";
+import type { CommandName, Host, Request, Response } from "./types";
+
+export type { CommandName, Host, Request, Response, Stop } from "./types";
+export { Refusal, refusal } from "./types";
+
+let current: Host = "__TAURI_INTERNALS__" in globalThis ? tauriHost : bridgeHost;
+
+/** The host of this window. */
+export function host(): Host {
+  return current;
+}
+
+/** Gives the window another host; done once, before anything is mounted. */
+export function useHost(other: Host): void {
+  current = other;
+}
+
+/** Asks the core. */
+export function call<N extends CommandName>(name: N, request: Request<N>): Promise<Response<N>> {
+  return current.call(name, request);
+}

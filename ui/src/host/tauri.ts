@@ -1,0 +1,29 @@
+// The host inside the desktop window: the only importer of @tauri-apps.
+import { invoke } from "@tauri-apps/api/core";
+import { listen } from "@tauri-apps/api/event";
+import type { CommandName, Host, Request, Response, Stop } from "./types";
+import { refusal } from "./types";
+
+function hearing<T>(event: string, hear: (payload: T) => void): Stop {
+  const stop = listen<T>(event, (heard) => hear(heard.payload));
+  return () => {
+    void stop.then((end) => end());
+  };
+}
+
+export const tauriHost: Host = {
+  async call<N extends CommandName>(name: N, request: Request<N>): Promise<Response<N>> {
+    try {
+      return await invoke<Response<N>>("call", { name, request });
+    } catch (cause) {
+      throw refusal(cause);
+    }
+  },
+  onTopic: (hear) => hearing<string>("topic", hear),
+  onOpen: (hear) => hearing<string>("open", hear),
+  pendingTarget: () => invoke<string | null>("pending_target"),
+  copyText: (text) => invoke<void>("copy_text", { text }),
+  pickFolder: () => invoke<string | null>("pick_folder"),
+  canPickFolder: true,
+  openExternal: (url) => invoke<void>("open_external", { url }),
+};

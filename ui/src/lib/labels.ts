@@ -1,0 +1,202 @@
+// Every word for a verdict, gate, state or kind: one place, ready for a catalogue.
+import type { EntryKind } from "../api/generated/EntryKind";
+import type { GateId } from "../api/generated/GateId";
+import type { GateState } from "../api/generated/GateState";
+import type { ReviewRow } from "../api/generated/ReviewRow";
+import type { ReviewStateView } from "../api/generated/ReviewStateView";
+import type { RuntimeState } from "../api/generated/RuntimeState";
+import type { TaskState } from "../api/generated/TaskState";
+import type { Verdict } from "../api/generated/Verdict";
+import type { IconName } from "../kit/icons";
+
+export type Tone = "ok" | "warn" | "bad" | "mute" | "info";
+export type Label = { word: string; tone: Tone; icon: IconName };
+
+export const VERDICT: Record<Verdict, Label> = {
+  ACCEPTED: { word: "ACCEPTED", tone: "ok", icon: "check" },
+  CHANGES: { word: "CHANGES", tone: "warn", icon: "exclaim" },
+  BLOCKED: { word: "BLOCKED", tone: "bad", icon: "cross" },
+};
+
+export const GATE_STATE: Record<GateState, Label & { rank: number; counted: string }> = {
+  fail: { word: "FAIL", tone: "bad", icon: "cross", rank: 0, counted: "failed" },
+  undecided: { word: "UNDECIDED", tone: "mute", icon: "dots", rank: 1, counted: "undecided" },
+  pass: { word: "PASS", tone: "ok", icon: "check", rank: 2, counted: "passed" },
+  notApplicable: { word: "N/A", tone: "mute", icon: "minus", rank: 3, counted: "not applicable" },
+};
+
+/** What each gate asks, in words. */
+export const GATE: Record<GateId, string> = {
+  ci: "Checks at the head commit",
+  validator: "Newest validator verdict",
+  frames_fresh: "Evidence frames at the head",
+  no_binaries: "No binary added or changed",
+  no_churn: "No build output or lone lockfile",
+  no_secrets: "No secret-looking text",
+  not_stacked: "Stands on the integration branch",
+  pr_hygiene: "Title and body of the pull request",
+  scope: "Inside the contract's write scope",
+  mutations_committed: "Mutations ran and were undone",
+  peer_claims: "Peers' claims agree with the branch",
+};
+
+export const REVIEW_STATE: Record<ReviewStateView, Label> = {
+  queued: { word: "QUEUED", tone: "info", icon: "clock" },
+  digesting: { word: "DIGESTING", tone: "info", icon: "gear" },
+  running: { word: "RUNNING", tone: "info", icon: "play" },
+  submitted: { word: "SUBMITTED", tone: "info", icon: "check" },
+  held: { word: "HELD", tone: "mute", icon: "pause" },
+  published: { word: "PUBLISHED", tone: "ok", icon: "check" },
+  ended: { word: "ENDED", tone: "mute", icon: "minus" },
+};
+
+/** What a seat is doing in each open state. */
+export const PHASE: Record<ReviewStateView, string> = {
+  queued: "Waiting for a free seat",
+  digesting: "Collecting the facts of the head commit",
+  running: "The seat is reading",
+  submitted: "Checking the submission",
+  held: "Held until every gate is decided",
+  published: "Published",
+  ended: "Ended",
+};
+
+export const OPEN: readonly ReviewStateView[] = [
+  "queued",
+  "digesting",
+  "running",
+  "submitted",
+  "held",
+];
+
+/** Why a review ended BLOCKED without a verdict of the seat. */
+const REASON: Record<string, string> = {
+  timeout: "It ran longer than the time allowed",
+  budget: "It reached its budget",
+  crashed: "The seat ended without a valid verdict",
+  cancelled: "It was cancelled",
+  scope_violation: "The seat left its bounds",
+};
+
+export function reasonText(reason: string): string {
+  return REASON[reason] ?? reason;
+}
+
+const STALE: Record<string, string> = {
+  head: "the head has moved",
+  contract: "the contract has a newer version",
+  newer_review: "there is a newer review",
+  hold_expired: "it was held for more than 24 hours",
+};
+
+export function staleText(reason: string | null): string {
+  return reason === null ? "it no longer holds" : (STALE[reason] ?? reason);
+}
+
+export const TASK_STATE: Record<TaskState, Label> = {
+  running: { word: "RUNNING", tone: "info", icon: "play" },
+  done: { word: "DONE", tone: "ok", icon: "check" },
+  error: { word: "ERROR", tone: "bad", icon: "cross" },
+  stopped: { word: "STOPPED", tone: "mute", icon: "minus" },
+};
+
+export const RUNTIME: Record<RuntimeState, { word: string; tone: Tone }> = {
+  running: { word: "Running", tone: "ok" },
+  paused: { word: "Paused", tone: "warn" },
+  degraded: { word: "Degraded", tone: "bad" },
+  read_only: { word: "Read-only", tone: "warn" },
+  no_runtime: { word: "No runtime", tone: "mute" },
+};
+
+export const KIND: Record<EntryKind, { word: string; icon: IconName }> = {
+  review: { word: "Review", icon: "tasks" },
+  question: { word: "Question", icon: "speech" },
+  approval: { word: "Approval", icon: "speech" },
+  ruling: { word: "Ruling", icon: "speech" },
+  suggestion: { word: "Suggested effect", icon: "play" },
+  stuck: { word: "Stuck", icon: "dots" },
+  incident: { word: "Incident", icon: "exclaim" },
+};
+
+/** Sections of the inbox by whose move it is. */
+export type SectionId =
+  | "questions"
+  | "needs"
+  | "stuck"
+  | "incidents"
+  | "saved"
+  | "snoozed"
+  | "done";
+export const SECTION: Record<SectionId, string> = {
+  questions: "Questions",
+  needs: "Needs you",
+  stuck: "Stuck",
+  incidents: "Incidents and faults",
+  saved: "Saved",
+  snoozed: "Snoozed",
+  done: "Done",
+};
+export const SECTION_OF: Record<EntryKind, SectionId> = {
+  question: "questions",
+  review: "needs",
+  approval: "needs",
+  ruling: "needs",
+  suggestion: "needs",
+  stuck: "stuck",
+  incident: "incidents",
+};
+
+/** The chip of an entry; an unknown word is still a word. */
+export function chipLabel(word: string): Label {
+  const verdict = VERDICT[word as Verdict];
+  if (verdict) return verdict;
+  if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
+  return { word, tone: "mute", icon: "dots" };
+}
+
+/** The one chip of a review in a list: its verdict, or where it stands. */
+export function reviewChip(review: Pick<ReviewRow, "state" | "verdict" | "stale">): Label {
+  if (review.stale) return { word: "STALE", tone: "mute", icon: "clock" };
+  if (review.verdict !== null && !OPEN.includes(review.state)) return VERDICT[review.verdict];
+  return REVIEW_STATE[review.state];
+}
+
+/** The state chip of a finding. */
+export function findingChip(finding: {
+  state: string;
+  since: number | null;
+  mark: string | null;
+}): Label {
+  if (finding.mark === "wont_fix") return { word: "WON'T FIX", tone: "mute", icon: "minus" };
+  if (finding.mark === "answered") return { word: "ANSWERED", tone: "mute", icon: "speech" };
+  switch (finding.state) {
+    case "new":
+      return { word: "NEW", tone: "info", icon: "plus" };
+    case "open":
+      return {
+        word: finding.since === null ? "STILL OPEN" : `OPEN SINCE ${finding.since}`,
+        tone: "warn",
+        icon: "clock",
+      };
+    case "fixed":
+      return { word: "FIXED", tone: "ok", icon: "check" };
+    case "answered":
+      return { word: "ANSWERED", tone: "mute", icon: "speech" };
+    default:
+      return { word: finding.state.toUpperCase(), tone: "mute", icon: "dots" };
+  }
+}
+
+/** The credential's state in words. */
+const CREDENTIAL: Record<string, Label> = {
+  ready: { word: "IN THE KEYRING", tone: "ok", icon: "check" },
+  environment: { word: "FROM THE ENVIRONMENT", tone: "ok", icon: "check" },
+  missing: { word: "MISSING", tone: "warn", icon: "exclaim" },
+  locked: { word: "KEYRING LOCKED", tone: "warn", icon: "exclaim" },
+  absent: { word: "NO KEYRING", tone: "bad", icon: "cross" },
+  denied: { word: "KEYRING DENIED", tone: "bad", icon: "cross" },
+};
+
+export function credentialLabel(state: string): Label {
+  return CREDENTIAL[state] ?? { word: state.toUpperCase(), tone: "mute", icon: "dots" };
+}
