@@ -218,6 +218,11 @@ pub fn evaluate(evidence: &Evidence, policy: &ReviewPolicy, now: DateTime<Utc>) 
     GateTable { head: evidence.head.clone(), at: now, results, own_findings: own::findings(evidence, policy) }
 }
 
+/// The patterns of a list that are no globs, so that a contract can be refused with them named.
+pub fn invalid_globs(patterns: &[String]) -> Vec<String> {
+    globs::Globs::new(patterns).invalid
+}
+
 /// The best verdict the gates allow; `None` while any gate is undecided, so that nothing is
 /// published then.
 pub fn cap(table: &GateTable) -> Option<Verdict> {
