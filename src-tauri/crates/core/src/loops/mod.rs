@@ -1,1 +1,7 @@
+//! The loops: observe, decide by the rules, record, act.
 
+mod context;
+pub mod pause;
+pub mod task;
+
+pub use context::Ctx;

@@ -343,7 +343,14 @@ fn named(field: String, message: &str) -> DocumentError {
 }
 
 fn place_off(message: &str) -> String {
-    message.split(" at line ").next().unwrap_or(message).chars().filter(|c| !c.is_control()).take(300).collect()
+    message
+        .split(" at line ")
+        .next()
+        .unwrap_or(message)
+        .chars()
+        .filter(|c| !c.is_control())
+        .take(300)
+        .collect()
 }
 
 fn write(node: &raw::Node, out: &mut String) {
@@ -351,7 +358,9 @@ fn write(node: &raw::Node, out: &mut String) {
         raw::Value::Null => out.push_str("null"),
         raw::Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         raw::Value::Int(value) => out.push_str(&value.to_string()),
-        raw::Value::Float(value) => out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned())),
+        raw::Value::Float(value) => {
+            out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()))
+        }
         raw::Value::Text(text) => quote(text, out),
         raw::Value::List(items) => {
             out.push('[');
