@@ -121,9 +121,9 @@ CREATE TABLE reviews (
     CHECK (state <> 'published' OR verdict IS NOT NULL),
     CHECK (state <> 'ended' OR reason IS NOT NULL)
 ) STRICT;
--- One open review per task; held counts as open (review.md 4).
+-- One open review per task; held counts as open (review.md 4) until its hold goes stale.
 CREATE UNIQUE INDEX reviews_open ON reviews (task)
-    WHERE state IN ('queued', 'digesting', 'running', 'submitted', 'held') AND stale_reason IS NULL;
+    WHERE state IN ('queued', 'digesting', 'running', 'submitted') OR (state = 'held' AND stale_reason IS NULL);
 CREATE INDEX reviews_by_task ON reviews (task, id DESC);
 CREATE INDEX reviews_by_state ON reviews (state) WHERE state NOT IN ('published', 'ended');
 CREATE INDEX reviews_by_queue_time ON reviews (queued_at);
@@ -145,7 +145,7 @@ CREATE TABLE findings (
     id         TEXT NOT NULL,            -- stable over the reviews of a task
     origin     TEXT NOT NULL CHECK (origin IN ('seat', 'steward')),
     state      TEXT NOT NULL CHECK (state IN ('new', 'open', 'fixed', 'answered')),
-    since      INTEGER,                  -- the review that first had it
+    since      INTEGER NOT NULL,         -- the review that first had it
     title      TEXT NOT NULL,
     file       TEXT NOT NULL,
     line       INTEGER NOT NULL,

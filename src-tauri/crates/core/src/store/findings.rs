@@ -1,66 +1,17 @@
 //! Findings of each review, what the person said of them, and the seat's words on frames.
 
 use rusqlite::{Row, named_params};
-use serde::{Deserialize, Serialize};
 use steward_rules::ids::{FrameId, ReviewId, TaskId};
+pub use steward_rules::review::findings::{ExcerptLine, Finding, FindingMark, FindingState, Mark, Origin};
+use steward_rules::untrusted::Untrusted;
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx, reviews};
 
-/// Who made a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Origin {
-    Seat,
-    Steward,
-}
-
-/// Where a finding stands in its life.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum FindingState {
-    New,
-    Open,
-    Fixed,
-    Answered,
-}
-
-/// What the person said of a finding.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Mark {
-    Answered,
-    WontFix,
-}
-
-/// One line around a finding, at the head. Text as git has it; escaped where it is shown.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ExcerptRow {
-    pub number: u32,
-    pub text: String,
-    pub cited: bool,
-    pub added: bool,
-}
-
-/// One finding of one review.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FindingRow {
-    /// Stable over the reviews of a task.
-    pub id: String,
-    pub origin: Origin,
-    pub state: FindingState,
-    /// The review that first had it.
-    pub since: Option<ReviewId>,
-    pub title: String,
-    pub file: String,
-    pub line: u32,
-    pub why: String,
-    pub check: String,
-    pub severity: Option<String>,
-    /// Hash of the cited lines at the head.
-    pub cited: String,
-    pub excerpt: Vec<ExcerptRow>,
-}
+/// One finding of one review, as the rules know it.
+pub type FindingRow = Finding;
+/// What the person said of one finding, and of which lines.
+pub type MarkRow = FindingMark;
 
 const COLUMNS: &str =
     "id, origin, state, since, title, file, line, why, check_text, severity, cited, excerpt";
@@ -78,8 +29,8 @@ pub fn record(tx: &WriteTx<'_>, review: ReviewId, findings: &[FindingRow]) -> Re
             named_params! {
                 ":review": review.0, ":position": position as i64, ":id": finding.id,
                 ":origin": sql::to_word(&finding.origin)?, ":state": sql::to_word(&finding.state)?,
-                ":since": finding.since.map(|id| id.0), ":title": finding.title, ":file": finding.file,
-                ":line": finding.line, ":why": finding.why, ":check": finding.check, ":severity": finding.severity,
+                ":since": finding.since.0, ":title": finding.title.as_data(), ":file": finding.file,
+                ":line": finding.line, ":why": finding.why.as_data(), ":check": finding.check.as_data(), ":severity": finding.severity.as_ref().map(Untrusted::as_data),
                 ":cited": finding.cited, ":excerpt": sql::to_json(&finding.excerpt)?,
             },
         )?;
@@ -105,34 +56,32 @@ pub fn get(tx: &ReadTx<'_>, review: ReviewId, id: &str) -> Result<Option<Finding
     )
 }
 
-/// The findings of the task's newest review that published, before `review`, and that review's number.
-pub fn earlier(
-    tx: &ReadTx<'_>,
-    task: TaskId,
-    review: ReviewId,
-) -> Result<Option<(ReviewId, Vec<FindingRow>)>, StoreError> {
+/// The findings of the task's newest review before `review` that published.
+pub fn earlier(tx: &ReadTx<'_>, task: TaskId, review: ReviewId) -> Result<Vec<FindingRow>, StoreError> {
     let newest: Option<i64> = tx.query_row(
         "SELECT max(id) AS id FROM reviews WHERE task = :task AND id < :review AND state = 'published'",
         named_params! { ":task": task.0, ":review": review.0 },
         |row| row.get("id"),
     )?;
-    newest.map(|id| Ok((ReviewId(id), of(tx, ReviewId(id))?))).transpose()
+    newest.map_or(Ok(Vec::new()), |id| of(tx, ReviewId(id)))
 }
 
-/// Says of a finding what the person said; `None` takes it back.
+/// Keeps what the person says of a finding of this review; `None` takes it back. False when the
+/// review has no such finding.
 pub fn set_mark(
     tx: &WriteTx<'_>,
     task: TaskId,
+    review: ReviewId,
     finding: &str,
-    cited: &str,
     mark: Option<Mark>,
-) -> Result<(), StoreError> {
+) -> Result<bool, StoreError> {
+    let Some(found) = get(tx, review, finding)? else { return Ok(false) };
     match mark {
         Some(mark) => tx.execute(
             "INSERT INTO finding_marks (task, finding, mark, cited, at) VALUES (:task, :finding, :mark, :cited, :now)
              ON CONFLICT (task, finding) DO UPDATE SET mark = excluded.mark, cited = excluded.cited, at = excluded.at",
             named_params! {
-                ":task": task.0, ":finding": finding, ":mark": sql::to_word(&mark)?, ":cited": cited,
+                ":task": task.0, ":finding": finding, ":mark": sql::to_word(&mark)?, ":cited": found.cited,
                 ":now": At(tx.now()),
             },
         )?,
@@ -141,16 +90,9 @@ pub fn set_mark(
             named_params! { ":task": task.0, ":finding": finding },
         )?,
     };
-    tx.topic("reviews")?;
-    tx.topic(&format!("task:{task}"))
-}
-
-/// One mark: the finding, the cited lines it was said of, and the word.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MarkRow {
-    pub finding: String,
-    pub cited: String,
-    pub mark: Mark,
+    reviews::topic(tx, review)?;
+    tx.topic(&format!("task:{task}"))?;
+    Ok(true)
 }
 
 /// What the person said of the findings of a task.
@@ -192,13 +134,13 @@ fn read(row: &Row<'_>) -> rusqlite::Result<FindingRow> {
         id: row.get("id")?,
         origin: sql::word(row, "origin")?,
         state: sql::word(row, "state")?,
-        since: row.get::<_, Option<i64>>("since")?.map(ReviewId),
-        title: row.get("title")?,
+        since: ReviewId(row.get("since")?),
+        title: Untrusted::new(row.get::<_, String>("title")?),
         file: row.get("file")?,
         line: row.get("line")?,
-        why: row.get("why")?,
-        check: row.get("check_text")?,
-        severity: row.get("severity")?,
+        why: Untrusted::new(row.get::<_, String>("why")?),
+        check: Untrusted::new(row.get::<_, String>("check_text")?),
+        severity: row.get::<_, Option<String>>("severity")?.map(Untrusted::new),
         cited: row.get("cited")?,
         excerpt: sql::json(row, "excerpt")?,
     })

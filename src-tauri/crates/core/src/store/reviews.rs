@@ -5,52 +5,13 @@ use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
 use steward_rules::ids::{ReviewId, Sha, TaskId};
 use steward_rules::review::gate::GateId;
+use steward_rules::review::lifecycle::PastReview;
+pub use steward_rules::review::lifecycle::{EndReason, ReviewState, Trigger};
+pub use steward_rules::review::verdict::StaleReason;
 use steward_rules::review::verdict::Verdict;
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
-
-/// Where a review stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum ReviewState {
-    Queued,
-    Digesting,
-    Running,
-    Submitted,
-    Held,
-    Published,
-    Ended,
-}
-
-/// Why a review ended without the seat's word.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndReason {
-    Timeout,
-    Budget,
-    Crashed,
-    Cancelled,
-    ScopeViolation,
-}
-
-/// Why a review no longer speaks of the task as it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum StaleReason {
-    HeadMoved,
-    NewerContract,
-    NewerReview,
-    HoldExpired,
-}
-
-/// Who asked for a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Trigger {
-    Manual,
-    Automatic,
-}
 
 /// Files and lines of the change.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,12 +218,12 @@ pub fn newest(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<ReviewRecord>, Sto
     Ok(list(tx, Some(task), 1)?.pop())
 }
 
-/// The open review of a task that is not stale.
+/// The open review of a task; a held one that went stale publishes nothing and is not open.
 pub fn open_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<ReviewRecord>, StoreError> {
     tx.query_opt(
         &format!(
             "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
-             WHERE r.task = :task AND r.state IN {OPEN} AND r.stale_reason IS NULL"
+             WHERE r.task = :task AND r.state IN {OPEN} AND NOT (r.state = 'held' AND r.stale_reason IS NOT NULL)"
         ),
         named_params! { ":task": task.0 },
         read,
@@ -353,6 +314,26 @@ pub struct FreshReview {
     pub newest_published: Option<ReviewId>,
 }
 
+/// What every review of a task came to, oldest first: what a start is judged from.
+pub fn past(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<PastReview>, StoreError> {
+    tx.query_all(
+        "SELECT id, state, reason, stale_reason, sha, contract_version, ci_fingerprint FROM reviews
+         WHERE task = :task ORDER BY id",
+        named_params! { ":task": task.0 },
+        |row| {
+            Ok(PastReview {
+                id: ReviewId(row.get("id")?),
+                state: sql::word(row, "state")?,
+                reason: sql::word_opt(row, "reason")?,
+                stale: sql::word_opt(row, "stale_reason")?,
+                sha: sql::sha(row, "sha")?,
+                contract: row.get("contract_version")?,
+                ci_fingerprint: row.get("ci_fingerprint")?,
+            })
+        },
+    )
+}
+
 /// When each review after `after` was queued, oldest first.
 pub fn queue_times(tx: &ReadTx<'_>, after: DateTime<Utc>) -> Result<Vec<DateTime<Utc>>, StoreError> {
     tx.query_all(
@@ -366,7 +347,7 @@ pub fn queue_times(tx: &ReadTx<'_>, after: DateTime<Utc>) -> Result<Vec<DateTime
 pub fn open_counts(tx: &ReadTx<'_>) -> Result<(u32, u32), StoreError> {
     tx.query_row(
         "SELECT count(*) AS open, coalesce(sum(state = 'held'), 0) AS held FROM reviews
-         WHERE state NOT IN ('published', 'ended') AND stale_reason IS NULL",
+         WHERE state NOT IN ('published', 'ended') AND NOT (state = 'held' AND stale_reason IS NOT NULL)",
         [],
         |row| Ok((row.get("open")?, row.get("held")?)),
     )

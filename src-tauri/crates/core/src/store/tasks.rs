@@ -2,21 +2,11 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use serde::{Deserialize, Serialize};
 use steward_rules::ids::{PullNumber, Sha, TaskId};
+pub use steward_rules::review::lifecycle::RunState;
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
-
-/// How a task's run stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum RunState {
-    Running,
-    Done,
-    Error,
-    Stopped,
-}
 
 /// One task, and how much hangs on it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -63,7 +63,10 @@ pub struct TaskGates {
 /// Reads the task's head again and judges it by all gates, with no review.
 pub async fn gates(ctx: &Ctx, id: TaskId) -> Result<TaskGates, TaskError> {
     let task = task::refresh(ctx, id).await?;
-    let head = task.head.clone().ok_or_else(|| TaskError::NoHead(id, task.unreadable.clone()))?;
+    let head = task.head.clone().ok_or_else(|| TaskError::NoHead {
+        task: id,
+        why: task.unreadable.clone().unwrap_or_else(|| "its head was not read yet".to_owned()),
+    })?;
     let observed = observe(ctx, &task, &head, &CancellationToken::new()).await?;
     let table = observed.judge(ctx.clock.now());
     let cap = gate::cap(&table);

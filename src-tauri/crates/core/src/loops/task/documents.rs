@@ -149,7 +149,7 @@ fn one() -> u32 {
 
 /// Reads a handoff.
 pub fn handoff(text: &str) -> Result<(String, PeerStatus, HandoffBody), DocumentError> {
-    let document: HandoffDocument = parse(text)?;
+    let document: HandoffDocument = parse_yaml(text)?;
     word("peer", &document.peer)?;
     capped("note", &document.note, MAX_NOTE)?;
     let claims = document.claims;
@@ -195,7 +195,7 @@ pub struct ValidatorSaid {
 
 /// Reads a validator's verdict.
 pub fn validator(text: &str) -> Result<ValidatorSaid, DocumentError> {
-    let document: ValidatorDocument = parse(text)?;
+    let document: ValidatorDocument = parse_yaml(text)?;
     if document.contract_version == 0 {
         return Err(refuse("contractVersion", "versions count from 1"));
     }
@@ -228,7 +228,7 @@ pub fn validator(text: &str) -> Result<ValidatorSaid, DocumentError> {
 
 /// Reads a contract.
 pub fn contract(text: &str) -> Result<ContractBody, DocumentError> {
-    let document: ContractDocument = parse(text)?;
+    let document: ContractDocument = parse_yaml(text)?;
     for (at, glob) in listed("writeScope", &document.write_scope, MAX_GLOBS)? {
         word(&at, glob)?;
         if glob.matches("**").count() > 4 || glob.matches('*').count() > 16 {
@@ -284,7 +284,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
 }
 
 /// JSON when it begins like an object, else YAML.
-fn parse<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
+pub(in crate::loops) fn parse_yaml<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
     if text.len() > MAX_BYTES {
         return Err(DocumentError::TooLong { bytes: text.len() });
     }

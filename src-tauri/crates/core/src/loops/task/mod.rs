@@ -25,6 +25,8 @@ pub enum TaskError {
     NoWorkspace(String),
     #[error("two workspaces are titled {0:?}; give them different titles in config.yaml")]
     TwoWorkspaces(String),
+    #[error("task {task} has no commit yet: {why}")]
+    NoHead { task: TaskId, why: String },
     #[error("task {0} has no local workspace, so this needs GitHub, which is not set up")]
     NotLocal(TaskId),
     #[error(transparent)]
