@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::SystemTime;
 
 use crate::clock::SharedClock;
-use crate::config::{self, Config};
+use crate::config::{Config, ConfigWatch};
 use crate::git::{Git, GitError};
 use crate::home::Home;
+use crate::sandbox::Boundary;
 use crate::store::Store;
 
 /// The home, the store, the clock, the configuration in force and git. Cheap to clone.
@@ -16,51 +16,38 @@ pub struct Ctx {
     pub home: Home,
     pub store: Store,
     pub clock: SharedClock,
+    pub config: Arc<ConfigWatch>,
     /// The command-line binary: it serves the tools inside the boundary.
     pub steward: PathBuf,
-    shared: Arc<Shared>,
+    found: Arc<Found>,
 }
 
-struct Shared {
+/// What is looked for once.
+#[derive(Default)]
+struct Found {
     git: Mutex<Option<Git>>,
-    config: Mutex<InForce>,
-}
-
-struct InForce {
-    stamp: Option<(SystemTime, u64)>,
-    config: Arc<Config>,
+    boundary: Mutex<Option<Boundary>>,
 }
 
 impl Ctx {
-    pub fn new(home: Home, store: Store, clock: SharedClock, steward: PathBuf) -> Self {
-        let config = Arc::new(
-            config::check("", None)
-                .map(|checked| checked.config)
-                .expect("BUG: an empty file is a valid configuration"),
-        );
-        let shared = Shared { git: Mutex::new(None), config: Mutex::new(InForce { stamp: None, config }) };
-        Self { home, store, clock, steward, shared: Arc::new(shared) }
+    pub fn new(
+        home: Home,
+        store: Store,
+        clock: SharedClock,
+        config: Arc<ConfigWatch>,
+        steward: PathBuf,
+    ) -> Self {
+        Self { home, store, clock, config, steward, found: Arc::default() }
     }
 
-    /// The configuration in force, re-read when its file changed; the last good one when it does not parse.
-    pub fn config(&self) -> Arc<Config> {
-        let path = self.home.config_file();
-        let stamp = std::fs::metadata(&path).ok().and_then(|meta| Some((meta.modified().ok()?, meta.len())));
-        let mut force = self.shared.config.lock().unwrap_or_else(PoisonError::into_inner);
-        if force.stamp != stamp {
-            let text = std::fs::read_to_string(&path).unwrap_or_default();
-            let person = std::env::var_os("HOME").map(PathBuf::from);
-            if let Ok(checked) = config::check(&text, person.as_deref()) {
-                force.config = Arc::new(checked.config);
-            }
-            force.stamp = stamp;
-        }
-        Arc::clone(&force.config)
+    /// The configuration in force, read again now: what is decided by it spends money or speaks.
+    pub fn config(&self) -> Config {
+        self.config.reread().config.clone()
     }
 
     /// Git, found once.
     pub fn git(&self) -> Result<Git, GitError> {
-        let mut found = self.shared.git.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut found = self.found.git.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(git) = &*found {
             return Ok(git.clone());
         }
@@ -69,8 +56,19 @@ impl Ctx {
         Ok(git)
     }
 
+    /// The boundary around seats, chosen once.
+    pub fn boundary(&self) -> Boundary {
+        let mut found = self.found.boundary.lock().unwrap_or_else(PoisonError::into_inner);
+        found.get_or_insert_with(|| Boundary::choose(&self.steward)).clone()
+    }
+
+    /// Takes this boundary from now on, as the person or a test demands a certain one.
+    pub fn use_boundary(&self, boundary: Boundary) {
+        *self.found.boundary.lock().unwrap_or_else(PoisonError::into_inner) = Some(boundary);
+    }
+
     /// The GitHub hosts of the configured accounts.
     pub fn hosts(&self) -> Vec<String> {
-        self.config().accounts.iter().map(|account| account.host.clone()).collect()
+        self.config.current().config.accounts.iter().map(|account| account.host.clone()).collect()
     }
 }

@@ -2,6 +2,8 @@
 
 mod context;
 pub mod pause;
+pub mod review;
+pub mod seat;
 pub mod task;
 
 pub use context::Ctx;

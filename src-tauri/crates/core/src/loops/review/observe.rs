@@ -6,7 +6,8 @@ use chrono::{DateTime, Utc};
 use steward_rules::diff::RepoPath;
 use steward_rules::ids::{Sha, TaskId};
 use steward_rules::reading::{Cause, Reading};
-use steward_rules::review::facts::{BaseFacts, Evidence, Forge, PullFacts};
+use steward_rules::review::facts::{BaseFacts, Evidence, Forge};
+use steward_rules::review::gate::ci::ci_fingerprint;
 use steward_rules::review::gate::{self, GateTable};
 use steward_rules::review::policy::ReviewPolicy;
 use steward_rules::review::verdict::Verdict;
@@ -73,6 +74,55 @@ pub async fn gates(ctx: &Ctx, id: TaskId) -> Result<TaskGates, TaskError> {
     Ok(TaskGates { stats: observed.stats(), base: observed.evidence.base.clone(), table, cap })
 }
 
+/// What CI says of a commit now, as one word to compare; nothing else is read.
+pub(super) async fn ci_now(ctx: &Ctx, task: &TaskRow, head: &Sha) -> Result<String, TaskError> {
+    let place = task::place_of(ctx, task)?;
+    let (_, choice) = policy_of(ctx, task, &place);
+    let (git, hosts, head) = (ctx.git()?, ctx.hosts(), head.clone());
+    blocking(move || {
+        let workspace = Workspace::open(&git, &place.path, &hosts)?;
+        let evidence = unread(head, Some(place.branch), forge(choice, workspace.remote()));
+        Ok::<_, TaskError>(ci_fingerprint(&evidence))
+    })
+    .await
+}
+
+/// Evidence of which nothing is read yet.
+fn unread(head: Sha, branch: Option<String>, forge: Forge) -> Evidence {
+    let (cause, why) = match forge {
+        Forge::None => (Cause::NotReadYet, "judged without GitHub"),
+        Forge::SignedOut | Forge::GitHub => (Cause::SignedOut, "sign in to GitHub"),
+    };
+    let not_yet = "not read yet";
+    Evidence {
+        head,
+        branch,
+        forge,
+        base: Reading::unread(Cause::NotReadYet, not_yet),
+        diff: Reading::unread(Cause::NotReadYet, not_yet),
+        commits: Reading::unread(Cause::NotReadYet, not_yet),
+        tree: Reading::unread(Cause::NotReadYet, not_yet),
+        secrets: Reading::unread(Cause::NotReadYet, not_yet),
+        pushed: Reading::unread(Cause::NotReadYet, not_yet),
+        checks: Reading::unread(cause, why),
+        pull: Reading::unread(cause, why),
+        other_pulls: Reading::unread(cause, why),
+        contract: None,
+        validator: Vec::new(),
+        frames: Vec::new(),
+        handoffs: Vec::new(),
+    }
+}
+
+fn forge(choice: ForgeChoice, remote: &Remote) -> Forge {
+    match (choice, remote) {
+        (ForgeChoice::GitHub, Remote::GitHub { .. }) => Forge::SignedOut,
+        (ForgeChoice::None, _) | (ForgeChoice::GitHub, Remote::None | Remote::Path(_) | Remote::Other(_)) => {
+            Forge::None
+        }
+    }
+}
+
 /// Reads everything about `head`. What cannot be read is unread in the evidence; an error means that
 /// the workspace itself cannot be opened.
 pub async fn observe(
@@ -109,11 +159,7 @@ pub async fn observe(
         } {
             policy.integration_branch = name;
         }
-        let forge = match (choice, workspace.remote()) {
-            (ForgeChoice::None, _) => Forge::None,
-            (ForgeChoice::GitHub, Remote::GitHub { .. }) => Forge::SignedOut,
-            (ForgeChoice::GitHub, Remote::None | Remote::Path(_) | Remote::Other(_)) => Forge::None,
-        };
+        let forge = forge(choice, workspace.remote());
         let touched: Vec<RepoPath> = validator
             .iter()
             .filter_map(|verdict| verdict.mutations.as_ref())
@@ -152,29 +198,19 @@ pub async fn observe(
                 }
             }
         }
-        let no_forge = || match forge {
-            Forge::None => (Cause::NotReadYet, "judged without GitHub"),
-            Forge::SignedOut | Forge::GitHub => (Cause::SignedOut, "sign in to GitHub"),
-        };
-        let (cause, why) = no_forge();
         Ok(Observed {
             evidence: Evidence {
-                head,
-                branch: Some(place.branch),
-                forge,
                 base: read.base,
                 diff: read.diff,
                 commits: read.commits,
                 tree: read.tree,
                 secrets: read.secrets,
                 pushed: read.pushed,
-                checks: Reading::unread(cause, why),
-                pull: Reading::<Option<PullFacts>>::unread(cause, why),
-                other_pulls: Reading::unread(cause, why),
                 contract,
                 validator,
                 frames: frames.iter().map(|row| row.frame.clone()).collect(),
                 handoffs,
+                ..unread(head, Some(place.branch), forge)
             },
             policy,
             clone,
