@@ -1,0 +1,135 @@
+//! bubblewrap: own namespaces, a minimal read-only system, and arguments nobody can list.
+
+use std::ffi::{OsStr, OsString};
+use std::io::{Seek, Write};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use nix::sys::memfd::{MFdFlags, memfd_create};
+
+use super::SandboxError;
+use super::child::{Prepared, Wall};
+use super::spec::{BoundarySpec, Network};
+
+/// Places where a package puts it; the person's PATH is asked last.
+const PLACES: [&str; 4] =
+    ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// Parts of the system a program needs to start: code, its links, certificates.
+const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const SYSTEM_FILES: [&str; 7] = [
+    "/nix/store",
+    "/etc/ssl",
+    "/etc/ca-certificates",
+    "/etc/pki",
+    "/etc/alternatives",
+    "/etc/ld.so.cache",
+    "/etc/localtime",
+];
+const NETWORK_FILES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
+
+/// Finds a bubblewrap that can really make its namespaces here.
+pub(super) fn find() -> Result<PathBuf, String> {
+    let on_path = std::env::var_os("PATH").unwrap_or_default();
+    let candidates = PLACES.iter().map(PathBuf::from).chain(std::env::split_paths(&on_path).map(|p| p.join("bwrap")));
+    let bwrap = candidates
+        .into_iter()
+        .find(|path| path.is_file())
+        .ok_or("bubblewrap is not installed (package bubblewrap)")?;
+    let mut line = Line::default();
+    line.system(Network::None, 1 << 20);
+    let out = Command::new(&bwrap)
+        .env_clear()
+        .args(&line.0)
+        .args(["--", "/usr/bin/true"])
+        .output()
+        .map_err(|error| format!("bubblewrap did not start: {error}"))?;
+    if out.status.success() {
+        return Ok(bwrap);
+    }
+    let said = String::from_utf8_lossy(&out.stderr);
+    Err(format!("bubblewrap cannot make its namespaces: {}", said.lines().next().unwrap_or("no message")))
+}
+
+/// Builds the command. Its visible line names no path and no secret; the rest goes through a
+/// descriptor.
+pub(super) fn prepare(bwrap: &Path, spec: &BoundarySpec) -> Result<Prepared, SandboxError> {
+    let mut line = Line::default();
+    line.system(spec.network, spec.limits.scratch_bytes);
+    let read_only = [&spec.program].into_iter().chain(&spec.read_only).chain(&spec.sockets);
+    for bind in read_only {
+        line.add([OsStr::new("--ro-bind"), bind.host.as_os_str(), bind.inside.as_os_str()]);
+    }
+    for bind in &spec.writable {
+        line.add([OsStr::new("--bind"), bind.host.as_os_str(), bind.inside.as_os_str()]);
+    }
+    line.add(["--remount-ro", "/"]);
+    line.add([OsStr::new("--chdir"), spec.cwd.as_os_str()]);
+    for (name, value) in &spec.env {
+        line.add([OsStr::new("--setenv"), OsStr::new(name), value]);
+    }
+
+    let arguments = pass(&line.0).map_err(SandboxError::Arguments)?;
+    let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)
+        .map_err(|error| SandboxError::Arguments(error.into()))?;
+    let mut command = Command::new(bwrap);
+    command
+        .env_clear()
+        .args(["--args", &arguments.as_raw_fd().to_string()])
+        .args(["--info-fd", &write.as_raw_fd().to_string()])
+        .arg("--")
+        .arg(&spec.program.inside)
+        .args(&spec.args);
+    Ok(Prepared { command, wall: Wall::Namespace, inherit: vec![arguments], about: Some((read, write)) })
+}
+
+fn pass(args: &[OsString]) -> std::io::Result<OwnedFd> {
+    let mut file = std::fs::File::from(memfd_create("arguments", MFdFlags::MFD_CLOEXEC)?);
+    for arg in args {
+        file.write_all(arg.as_bytes())?;
+        file.write_all(b"\0")?;
+    }
+    file.rewind()?;
+    Ok(file.into())
+}
+
+#[derive(Default)]
+struct Line(Vec<OsString>);
+
+impl Line {
+    fn add<S: AsRef<OsStr>>(&mut self, words: impl IntoIterator<Item = S>) {
+        self.0.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+    }
+
+    /// Namespaces, and as much of the system as a program needs to start.
+    fn system(&mut self, network: Network, scratch_bytes: u64) {
+        self.add(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]);
+        match network {
+            Network::None => self.add(["--unshare-net"]),
+            Network::Host => {}
+        }
+        self.add(["--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]);
+        self.add(["--uid", "1000", "--gid", "1000", "--hostname", "seat"]);
+        self.add(["--ro-bind", "/usr", "/usr"]);
+        for path in SYSTEM {
+            match std::fs::read_link(path) {
+                Ok(target) => self.add([OsStr::new("--symlink"), target.as_os_str(), OsStr::new(path)]),
+                Err(_) => self.add(["--ro-bind-try", path, path]),
+            }
+        }
+        let network_files: &[&str] = match network {
+            Network::None => &[],
+            Network::Host => &NETWORK_FILES,
+        };
+        for path in SYSTEM_FILES.iter().chain(network_files) {
+            self.add(["--ro-bind-try", path, path]);
+        }
+        self.add(["--proc", "/proc", "--dev", "/dev"]);
+        let size = scratch_bytes.to_string();
+        for folder in ["/tmp", "/home/seat"] {
+            self.add(["--size", &size, "--tmpfs", folder]);
+        }
+    }
+}
