@@ -101,7 +101,9 @@ pub fn read(ctx: &Ctx, role: Role) -> Result<Seat, SeatError> {
     let text = match std::fs::metadata(&path) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(SeatError::Missing(path)),
         Err(error) => return Err(invalid(error.to_string())),
-        Ok(meta) if meta.len() > MAX_BYTES => return Err(invalid(format!("it is longer than {MAX_BYTES} bytes"))),
+        Ok(meta) if meta.len() > MAX_BYTES => {
+            return Err(invalid(format!("it is longer than {MAX_BYTES} bytes")));
+        }
         Ok(_) => std::fs::read_to_string(&path).map_err(|error| invalid(error.to_string()))?,
     };
     let document: SeatDocument = documents::parse_yaml(&text).map_err(|error| invalid(error.to_string()))?;
@@ -170,7 +172,8 @@ pub fn seed(ctx: &Ctx) -> Result<Vec<PathBuf>, std::io::Error> {
     use std::io::Write;
     let mut written = Vec::new();
     // The roles that this build starts; the others get their file with their system.
-    for (role, text) in [(Role::Reviewer, REVIEWER_TEMPLATE)] {
+    let files: &[(Role, &str)] = &[(Role::Reviewer, REVIEWER_TEMPLATE)];
+    for (role, text) in files {
         let path = ctx.home.seat_file(role.as_str());
         if let Some(folder) = path.parent() {
             std::fs::create_dir_all(folder)?;

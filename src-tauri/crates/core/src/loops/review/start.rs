@@ -3,7 +3,8 @@
 use steward_rules::ids::{ReviewId, Sha, ShaError, TaskId};
 use steward_rules::reading::Reading;
 use steward_rules::review::lifecycle::{
-    Breaker, Caller, EndReason, Refusal, SeatFile, ShaAsked, Spend, SpendCaps, StartFacts, StartTask, may_start,
+    Breaker, Caller, EndReason, Refusal, SeatFile, ShaAsked, Spend, SpendCaps, StartFacts, StartTask,
+    may_start,
 };
 use steward_rules::review::settings::{ReviewSettings, Switch};
 

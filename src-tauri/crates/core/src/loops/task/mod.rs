@@ -158,7 +158,11 @@ pub fn place_of(ctx: &Ctx, task: &TaskRow) -> Result<Place, TaskError> {
 
 /// The checkout in which the task's branch stands now: a linked worktree when one has it, else the
 /// workspace itself.
-pub(in crate::loops) fn checkout_of(git: &Git, workspace: &Workspace, branch: &str) -> Result<PathBuf, GitError> {
+pub(in crate::loops) fn checkout_of(
+    git: &Git,
+    workspace: &Workspace,
+    branch: &str,
+) -> Result<PathBuf, GitError> {
     let said = git.call(workspace.root(), ["worktree", "list", "--porcelain", "-z"]).bytes()?;
     let wanted = format!("branch refs/heads/{branch}");
     let mut here: Option<PathBuf> = None;
@@ -215,7 +219,9 @@ fn fork_point(git: &Git, workspace: &Workspace, head: &Sha, integration: Option<
 }
 
 /// Runs blocking work off the async threads.
-pub(in crate::loops) async fn blocking<T, E>(work: impl FnOnce() -> Result<T, E> + Send + 'static) -> Result<T, E>
+pub(in crate::loops) async fn blocking<T, E>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, E>
 where
     T: Send + 'static,
     E: From<TaskError> + Send + 'static,
