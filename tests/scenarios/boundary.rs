@@ -1,1 +1,141 @@
+//! The real boundary: what is inside cannot get out, and nothing of it outlives the kill.
 
+use std::path::Path;
+use std::time::Duration;
+
+use steward_core::home::Home;
+use steward_core::sandbox::{
+    Bind, Boundary, BoundarySpec, CheckOutcome, Contained, Limits, Line, Network, probe, spawn,
+};
+use steward_kit::binary;
+
+/// The walls that this machine has.
+fn walls() -> Vec<Boundary> {
+    let mut walls = Vec::new();
+    match Boundary::choose(&binary::steward()) {
+        found @ (Boundary::Bubblewrap { .. } | Boundary::Landlock { .. } | Boundary::SandboxProfile) => {
+            walls.push(found)
+        }
+        Boundary::None { reason } => eprintln!("skipped: no boundary ({reason})"),
+    }
+    if cfg!(target_os = "linux") && std::path::Path::new("/sys/kernel/security").exists() {
+        walls.push(Boundary::Landlock { steward: binary::steward() });
+    }
+    walls
+}
+
+fn shell(boundary: &Boundary, folder: &Path, script: &str) -> BoundarySpec {
+    let inbox = Bind::new(folder.join("inbox"), "/inbox");
+    let tree = Bind::new(folder.join("tree"), "/review");
+    for bind in [&inbox, &tree] {
+        std::fs::create_dir_all(&bind.host).expect("folder");
+    }
+    let scratch = folder.join("scratch");
+    std::fs::create_dir_all(&scratch).expect("scratch");
+    BoundarySpec {
+        program: Bind::new("/bin/sh", "/opt/agent/sh"),
+        args: vec!["-c".into(), script.into()],
+        env: vec![
+            ("PATH".into(), "/usr/bin:/bin".into()),
+            ("INBOX".into(), boundary.place(&inbox).into()),
+            ("HOME".into(), boundary.home(&scratch).into()),
+        ],
+        cwd: boundary.place(&tree).to_owned(),
+        read_only: vec![tree],
+        writable: vec![inbox],
+        sockets: Vec::new(),
+        network: Network::None,
+        stdin: Vec::new(),
+        scratch,
+        limits: Limits::default(),
+    }
+}
+
+async fn line(contained: &mut Contained) -> String {
+    match tokio::time::timeout(Duration::from_secs(20), contained.stdout().next()).await {
+        Ok(Some(Line::Whole(line))) => String::from_utf8_lossy(&line).into_owned(),
+        other => panic!("no line: {other:?}; {}", String::from_utf8_lossy(&contained.stderr_tail())),
+    }
+}
+
+#[tokio::test]
+async fn every_wall_of_this_machine_holds_when_asked_from_inside() {
+    let folder = tempfile::tempdir().expect("tempdir");
+    let home = Home::under(&folder.path().join("home"));
+    home.create().expect("home");
+    for wall in walls() {
+        let report = probe(&wall, &home, &binary::steward()).await;
+        assert!(report.holds(), "{}: {:?}", wall.name(), report.failure());
+        assert_eq!(report.checks.len(), 12, "{}: {:?}", wall.name(), report.checks);
+        assert!(
+            report.checks.iter().all(|check| check.outcome == CheckOutcome::Holds),
+            "{}: {:?}",
+            wall.name(),
+            report.checks
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_machine_without_a_wall_starts_nothing_and_says_why() {
+    let folder = tempfile::tempdir().expect("tempdir");
+    let none = Boundary::None { reason: "user namespaces are forbidden".into() };
+    let error = spawn(&none, shell(&none, folder.path(), "true")).expect_err("nothing starts");
+    assert!(error.to_string().contains("user namespaces are forbidden"), "{error}");
+    let home = Home::under(folder.path());
+    assert!(!probe(&none, &home, &binary::steward()).await.holds());
+}
+
+/// Seven descendants: a family, a new session, and a session below that session, deaf to SIGTERM.
+const SEVEN: &str = "trap '' TERM; sleep 300 & sleep 300 & \
+    setsid sh -c 'trap \"\" TERM; sleep 300 & setsid sh -c \"sleep 300 & sleep 300\" & sleep 300' & \
+    sleep 0.3; echo ready; wait";
+
+#[tokio::test]
+async fn a_kill_leaves_none_of_seven_descendants_however_they_hide() {
+    for wall in walls() {
+        let folder = tempfile::tempdir().expect("tempdir");
+        let mark = folder.path().file_name().expect("name").to_string_lossy().into_owned();
+        let mut spec = shell(&wall, folder.path(), SEVEN);
+        spec.env.push(("MARK".into(), mark.clone().into()));
+        let mut contained = spawn(&wall, spec).expect("starts");
+        assert_eq!(line(&mut contained).await, "ready");
+        assert!(running_with(&mark) >= 7, "{}: the family is there", wall.name());
+        let report = contained.kill().await;
+        assert!(report.is_clean(), "{}: {report:?}", wall.name());
+        assert!(report.found >= 7, "{}: {report:?}", wall.name());
+        assert!(report.took_ms < 5_000, "{}: {report:?}", wall.name());
+        assert_eq!(running_with(&mark), 0, "{}", wall.name());
+    }
+}
+
+#[tokio::test]
+async fn a_daemon_does_not_outlive_the_program_that_started_it() {
+    for wall in walls() {
+        let folder = tempfile::tempdir().expect("tempdir");
+        let mark = folder.path().file_name().expect("name").to_string_lossy().into_owned();
+        let script = "setsid sh -c 'exec >/dev/null 2>&1 </dev/null; setsid sleep 300 &' ; exit 0";
+        let mut spec = shell(&wall, folder.path(), script);
+        spec.env.push(("MARK".into(), mark.clone().into()));
+        let mut contained = spawn(&wall, spec).expect("starts");
+        let exit = contained.exited().await;
+        assert!(exit.success(), "{}: {exit:?}", wall.name());
+        assert!(contained.kill().await.is_clean());
+        assert_eq!(running_with(&mark), 0, "{}", wall.name());
+    }
+}
+
+/// Processes of this user with the mark in their environment: an oracle that shares nothing with the
+/// kill.
+fn running_with(mark: &str) -> usize {
+    let needle = format!("MARK={mark}");
+    std::fs::read_dir("/proc")
+        .expect("proc")
+        .flatten()
+        .filter(|entry| entry.file_name().to_string_lossy().bytes().all(|b| b.is_ascii_digit()))
+        .filter(|entry| {
+            std::fs::read(entry.path().join("environ"))
+                .is_ok_and(|bytes| bytes.windows(needle.len()).any(|part| part == needle.as_bytes()))
+        })
+        .count()
+}

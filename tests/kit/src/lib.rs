@@ -1,5 +1,7 @@
 //! The house's own test kit: git fixtures, the scripted model, a terminal, fresh homes.
 
+pub mod binary;
+pub mod claude;
 pub mod dbus;
 pub mod git;
 pub mod home;

@@ -7,12 +7,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
-use rmcp::handler::server::common::schema_for_type;
 use rmcp::model::{CallToolResult, ContentBlock, JsonObject, ServerCapabilities, ServerConfig};
 use rmcp::{ErrorData, ServerHandler, ServiceExt, tool, tool_handler, tool_router};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use steward_core::agent::{self, Cap, DigestHead, FieldError};
+use steward_core::agent::{self, DigestHead};
+use steward_rules::review::submission::FieldError;
+use steward_rules::review::verdict::Verdict;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::sync::mpsc;
 
@@ -81,7 +82,11 @@ struct Envelope<'a> {
 }
 
 /// Stands before the server: garbage, oversized, unknown and too frequent messages are answered here.
-async fn front(mut input: impl AsyncBufRead + Unpin, mut server: impl AsyncWriteExt + Unpin, out: mpsc::Sender<Vec<u8>>) {
+async fn front(
+    mut input: impl AsyncBufRead + Unpin,
+    mut server: impl AsyncWriteExt + Unpin,
+    out: mpsc::Sender<Vec<u8>>,
+) {
     let mut bucket = Bucket::full();
     while let Some(frame) = next_frame(&mut input).await {
         let refusal = match &frame {
@@ -206,14 +211,14 @@ struct Seat {
     digest: Arc<Vec<u8>>,
     head: Arc<DigestHead>,
     inbox: PathBuf,
-    tree: PathBuf,
+    review: PathBuf,
     refused: Arc<AtomicU32>,
 }
 
 #[derive(Serialize)]
 struct Recorded {
     recorded: bool,
-    cap: Option<Cap>,
+    cap: Option<Verdict>,
     held: bool,
 }
 
@@ -231,24 +236,24 @@ impl Seat {
             digest: Arc::new(digest),
             head: Arc::new(head),
             inbox: path("STEWARD_INBOX")?,
-            tree: path("STEWARD_TREE")?,
+            review: path("STEWARD_REVIEW")?,
             refused: Arc::new(AtomicU32::new(0)),
         })
     }
 
     fn submit(&self, arguments: &JsonObject) -> Result<Recorded, FieldError> {
         if self.inbox.join(agent::SUBMISSION_FILE).exists() {
-            return Err(FieldError::new("verdict", "a verdict is already recorded; the first one counts"));
+            return Err(fault("verdict", "a verdict is already recorded; the first one counts"));
         }
         if self.refused.load(Ordering::Relaxed) >= REFUSALS {
-            return Err(FieldError::new("verdict", "three submissions were refused; the review is over"));
+            return Err(fault("verdict", "three submissions were refused; the review is over"));
         }
-        let json = serde_json::to_vec(arguments).map_err(|e| FieldError::new("submission", e.to_string()))?;
-        if let Err(error) = agent::check(&json, &self.head, &self.tree) {
+        let json = serde_json::to_vec(arguments).map_err(|e| fault("submission", e.to_string()))?;
+        if let Err(error) = agent::check(&json, &self.head, &self.review) {
             self.refuse(&error);
             return Err(error);
         }
-        agent::record(&self.inbox, &self.digest, json).map_err(|e| FieldError::new("submission", e.to_string()))?;
+        agent::record(&self.inbox, &self.digest, json).map_err(|e| fault("submission", e.to_string()))?;
         Ok(Recorded { recorded: true, cap: self.head.answer.cap, held: self.head.answer.held })
     }
 
@@ -274,7 +279,7 @@ impl Seat {
 
     #[tool(
         description = "Hand in the verdict, once. The answer says that it is recorded, or which field does not fit.",
-        input_schema = schema_for_type::<agent::Submission>()
+        input_schema = submission_schema()
     )]
     async fn verdict_submit(&self, arguments: JsonObject) -> Result<CallToolResult, ErrorData> {
         Ok(match self.submit(&arguments) {
@@ -282,6 +287,17 @@ impl Seat {
             Err(error) => CallToolResult::error(vec![ContentBlock::text(json(&error))]),
         })
     }
+}
+
+fn fault(field: &str, error: impl Into<String>) -> FieldError {
+    FieldError { field: field.to_owned(), error: error.into() }
+}
+
+/// What the model is told of `verdict_submit`. The rules decide; this only describes.
+const SUBMISSION_SCHEMA: &str = include_str!("submission.schema.json");
+
+fn submission_schema() -> Arc<JsonObject> {
+    Arc::new(serde_json::from_str(SUBMISSION_SCHEMA).expect("BUG: the schema in this crate is a JSON object"))
 }
 
 fn json<T: Serialize>(value: &T) -> String {

@@ -85,7 +85,8 @@ pub(super) fn environment(boundary: &Boundary, scratch: &Path) -> Vec<(String, O
         ("MAX_MCP_OUTPUT_TOKENS", TOOL_RESULT_TOKENS),
         ("STEWARD_SEAT", "1"),
     ];
-    let mut env: Vec<(String, OsString)> = fixed.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect();
+    let mut env: Vec<(String, OsString)> =
+        fixed.iter().map(|(k, v)| ((*k).to_owned(), (*v).into())).collect();
     env.push(("CLAUDE_CONFIG_DIR".into(), home.join(".claude").into()));
     env.push(("TMPDIR".into(), boundary.tmp(scratch).into()));
     env.push(("HOME".into(), home.into()));
@@ -94,7 +95,11 @@ pub(super) fn environment(boundary: &Boundary, scratch: &Path) -> Vec<(String, O
 
 /// Which variable carries the credential: a key, or a token of `claude setup-token`.
 pub(super) fn credential_variable(credential: &Credential) -> &'static str {
-    if credential.expose().starts_with("sk-ant-oat") { "CLAUDE_CODE_OAUTH_TOKEN" } else { "ANTHROPIC_API_KEY" }
+    if credential.expose().starts_with("sk-ant-oat") {
+        "CLAUDE_CODE_OAUTH_TOKEN"
+    } else {
+        "ANTHROPIC_API_KEY"
+    }
 }
 
 #[derive(Serialize)]
@@ -127,7 +132,6 @@ pub(super) fn invocation(
     let steward = Bind::new(&seat.steward, "/opt/steward/steward");
     let config_file: PathBuf = folders.scratch.join("mcp.json");
     let config = Bind::new(&config_file, "/opt/steward/mcp.json");
-    let tree = boundary.place(&review).join("tree");
     let servers = McpConfig {
         servers: [(
             SERVER,
@@ -138,7 +142,7 @@ pub(super) fn invocation(
                 env: [
                     ("STEWARD_DIGEST", boundary.place(&digest)),
                     ("STEWARD_INBOX", boundary.place(&inbox)),
-                    ("STEWARD_TREE", tree.as_path()),
+                    ("STEWARD_REVIEW", boundary.place(&review)),
                 ]
                 .into(),
             },

@@ -21,7 +21,12 @@ pub enum CommandNetwork {
 }
 
 /// Builds the start of one seat.
-pub(super) fn invocation(seat: &SeatRun, program: &Path, args: &[String], network: CommandNetwork) -> Invocation {
+pub(super) fn invocation(
+    seat: &SeatRun,
+    program: &Path,
+    args: &[String],
+    network: CommandNetwork,
+) -> Invocation {
     let boundary = &seat.boundary;
     let folders = &seat.folders;
     let review = Bind::new(&folders.review, "/review");

@@ -101,7 +101,9 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for text in ["", "ftp://x", "https://", "https://a:b@c", "https://x:0", "https://x:99999", "https://a b"] {
+        for text in
+            ["", "ftp://x", "https://", "https://a:b@c", "https://x:0", "https://x:99999", "https://a b"]
+        {
             assert!(Endpoint::parse(text).is_err(), "{text}");
         }
     }

@@ -69,9 +69,8 @@ pub async fn probe(choice: &AgentChoice, boundary: &Boundary) -> AgentReport {
     match choice {
         AgentChoice::Claude { program } => claude_report(program.as_deref(), boundary).await,
         AgentChoice::Command { program, args, network } => {
-            let confinable = executable(program).map(|program| {
-                Adapter(Kind::Command { program, args: args.clone(), network: *network })
-            });
+            let confinable = executable(program)
+                .map(|program| Adapter(Kind::Command { program, args: args.clone(), network: *network }));
             AgentReport {
                 adapter: "command",
                 program: confinable.is_ok().then(|| program.clone()),

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
+use steward_rules::review::coverage::{LineRange, ReadLines, Side};
 
 use super::stream::ToolInput;
 
@@ -31,6 +32,18 @@ pub struct ReadSpan {
     pub path: String,
     pub first: u32,
     pub last: u32,
+}
+
+impl ReadSpan {
+    /// As the coverage rules count it; frames have no lines.
+    pub fn as_lines(&self) -> Option<ReadLines> {
+        let side = match self.place {
+            Place::Tree => Side::Head,
+            Place::Base => Side::Base,
+            Place::Frames => return None,
+        };
+        Some(ReadLines { file: self.path.clone(), side, lines: LineRange::new(self.first, self.last) })
+    }
 }
 
 /// Collects what was read.
@@ -160,7 +173,12 @@ impl Reads {
                     Some(_) | None => joined.push((first, last)),
                 }
             }
-            out.extend(joined.into_iter().map(|(first, last)| ReadSpan { place, path: path.clone(), first, last }));
+            out.extend(joined.into_iter().map(|(first, last)| ReadSpan {
+                place,
+                path: path.clone(),
+                first,
+                last,
+            }));
         }
         out
     }

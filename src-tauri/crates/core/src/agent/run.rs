@@ -216,7 +216,12 @@ impl Follow<'_> {
     }
 
     /// A process that closed its output and goes on is as silent as a stalled one.
-    async fn silent_until_exit(&self, contained: &Contained, wall: Instant, idle: Instant) -> Option<SeatEnd> {
+    async fn silent_until_exit(
+        &self,
+        contained: &Contained,
+        wall: Instant,
+        idle: Instant,
+    ) -> Option<SeatEnd> {
         tokio::select! {
             _ = contained.exited() => None,
             () = self.seat.cancel.cancelled() => Some(SeatEnd::Cancelled),

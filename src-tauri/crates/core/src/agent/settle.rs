@@ -83,11 +83,12 @@ fn own_end(seat: &SeatRun, exit: Option<Exit>, claimed: Claimed) -> Result<SeatE
     if folders.inbox.join(REFUSED_FILE).exists() {
         return Err("three submissions were refused".to_owned());
     }
-    let digest = std::fs::read(&folders.digest).map_err(|error| format!("the digest cannot be read: {error}"))?;
+    let digest =
+        std::fs::read(&folders.digest).map_err(|error| format!("the digest cannot be read: {error}"))?;
     let head: DigestHead =
         serde_json::from_slice(&digest).map_err(|error| format!("the digest cannot be read: {error}"))?;
     let submission = submission::read_file(&folders.inbox, &digest)?;
-    submission::check(&submission, &head, &folders.tree())
+    submission::check(&submission, &head, &folders.review)
         .map_err(|error| format!("the submission does not fit: {}", shown(&error.to_string())))?;
     Ok(SeatEnd::Submitted { submission })
 }
@@ -105,7 +106,8 @@ fn claude_end(exit: Exit, claimed: &Claimed) -> Result<Option<SeatEnd>, String> 
         _ => {}
     }
     if result.is_error {
-        let status = result.api_status.map(|status| format!("the model answered {status}: ")).unwrap_or_default();
+        let status =
+            result.api_status.map(|status| format!("the model answered {status}: ")).unwrap_or_default();
         let said = result.errors.first().map_or(result.subtype.as_str(), String::as_str);
         return Err(format!("{status}{}", shown(said)));
     }

@@ -1,9 +1,9 @@
 //! What an agent prints, line by line, read with patience: types are unknown, keys come in any
 //! order, values have the wrong shape, and none of it may end the run.
 
-use serde::de::{Deserializer, IgnoredAny};
-use serde::Deserialize;
 use super::reads::Place;
+use serde::Deserialize;
+use serde::de::{Deserializer, IgnoredAny};
 
 /// Longest text of a result that is looked at.
 const RESULT_TEXT_CAP: usize = 2 << 20;
@@ -220,9 +220,14 @@ struct Tokens {
 
 impl Tokens {
     fn sum(&self) -> u64 {
-        [&self.input_tokens, &self.output_tokens, &self.cache_creation_input_tokens, &self.cache_read_input_tokens]
-            .into_iter()
-            .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
+        [
+            &self.input_tokens,
+            &self.output_tokens,
+            &self.cache_creation_input_tokens,
+            &self.cache_read_input_tokens,
+        ]
+        .into_iter()
+        .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
     }
 }
 
@@ -237,9 +242,14 @@ struct ModelTokens {
 
 impl ModelTokens {
     fn sum(&self) -> u64 {
-        [&self.input_tokens, &self.output_tokens, &self.cache_creation_input_tokens, &self.cache_read_input_tokens]
-            .into_iter()
-            .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
+        [
+            &self.input_tokens,
+            &self.output_tokens,
+            &self.cache_creation_input_tokens,
+            &self.cache_read_input_tokens,
+        ]
+        .into_iter()
+        .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
     }
 }
 
@@ -303,9 +313,11 @@ fn assistant(row: Row) -> Vec<Event> {
 
 fn user(row: Row) -> Vec<Event> {
     let Some(message) = row.message.0 else { return vec![Event::Unknown] };
-    let file = row.tool_use_result.0.and_then(|result| result.file.0).and_then(|file| {
-        Some((file.file_path.0?, file.start_line.0.unwrap_or(1), file.num_lines.0?))
-    });
+    let file = row
+        .tool_use_result
+        .0
+        .and_then(|result| result.file.0)
+        .and_then(|file| Some((file.file_path.0?, file.start_line.0.unwrap_or(1), file.num_lines.0?)));
     kept(message.content)
         .into_iter()
         .filter(|block: &Block| block.kind.0.as_deref() == Some("tool_result"))

@@ -7,6 +7,9 @@ use std::path::{Component, Path};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use steward_rules::ids::FrameId;
+use steward_rules::review::submission::{FieldError, Submission, SubmissionFacts, validate};
+use steward_rules::review::verdict::Verdict;
 
 /// Name of the submission in the inbox.
 pub const SUBMISSION_FILE: &str = "submission.json";
@@ -25,76 +28,6 @@ pub struct SubmissionFile {
     pub submission: Box<RawValue>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "UPPERCASE")]
-pub enum Cap {
-    Accepted,
-    Changes,
-    Blocked,
-}
-
-/// What a reviewer hands in.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Submission {
-    pub verdict: Cap,
-    pub summary: String,
-    #[serde(default)]
-    pub findings: Vec<Finding>,
-    #[serde(default)]
-    pub frames: Vec<Observation>,
-    #[serde(default)]
-    pub earlier: Vec<Earlier>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Finding {
-    pub title: String,
-    pub file: String,
-    pub line: u32,
-    pub why: String,
-    pub check: String,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub severity: Option<String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Observation {
-    pub frame_id: i64,
-    pub observation: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub struct Earlier {
-    pub finding_id: String,
-    pub state: EarlierState,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, schemars::JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum EarlierState {
-    Fixed,
-    Open,
-    Answered,
-}
-
-/// What does not fit, and where.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error, Serialize)]
-#[error("{field}: {error}")]
-pub struct FieldError {
-    pub error: String,
-    pub field: String,
-}
-
-impl FieldError {
-    pub fn new(field: impl Into<String>, error: impl Into<String>) -> Self {
-        Self { error: error.into(), field: field.into() }
-    }
-}
-
 /// The parts of `digest.json` that a submission is checked against and answered from.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, rename_all = "camelCase")]
@@ -109,20 +42,23 @@ pub struct DigestHead {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Answer {
-    pub cap: Option<Cap>,
+    pub cap: Option<Verdict>,
     pub held: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct FrameHead {
-    pub frame_id: i64,
+    pub frame_id: FrameId,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct EarlierHead {
     pub finding_id: String,
+    /// The person marked it; it need not be answered.
+    #[serde(default)]
+    pub settled: bool,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
@@ -142,91 +78,44 @@ pub fn digest_hash(digest: &[u8]) -> String {
     hex::encode(Sha256::digest(digest))
 }
 
-/// Checks a submission against the digest and the tree it is about.
-pub fn check(json: &[u8], digest: &DigestHead, tree: &Path) -> Result<Submission, FieldError> {
-    let submission: Submission =
-        serde_json::from_slice(json).map_err(|error| FieldError::new("submission", error.to_string()))?;
-    let text = |field: &str, text: &str, cap: usize| {
-        let length = text.chars().count();
-        if length > cap {
-            return Err(FieldError::new(field, format!("has {length} characters, at most {cap} are taken")));
-        }
-        Ok(())
+/// Checks a submission against the digest and the review folder it is about, by the rules. Gives it
+/// back as it is stored.
+pub fn check(json: &[u8], digest: &DigestHead, review: &Path) -> Result<Submission, FieldError> {
+    let submission = serde_json::from_slice(json)
+        .map_err(|error| FieldError { field: "submission".to_owned(), error: error.to_string() })?;
+    let frames: Vec<FrameId> = digest.frames.iter().map(|frame| frame.frame_id).collect();
+    let (settled, earlier): (Vec<&EarlierHead>, Vec<&EarlierHead>) =
+        digest.earlier_findings.iter().partition(|finding| finding.settled);
+    let ids = |list: Vec<&EarlierHead>| list.iter().map(|f| f.finding_id.clone()).collect::<Vec<_>>();
+    let facts = SubmissionFacts {
+        lines_of: &|file| lines_of(file, digest, review),
+        frames: &frames,
+        earlier: &ids(earlier),
+        settled: &ids(settled),
     };
-    let some = |field: &str, value: &str| {
-        if value.trim().is_empty() { Err(FieldError::new(field, "must not be empty")) } else { Ok(()) }
-    };
-    text("summary", &submission.summary, 4000)?;
-    match submission.verdict {
-        Cap::Accepted => {}
-        Cap::Changes if submission.findings.is_empty() => {
-            return Err(FieldError::new("findings", "CHANGES needs a finding"));
-        }
-        Cap::Changes => {}
-        Cap::Blocked => some("summary", &submission.summary)?,
-    }
-    if submission.findings.len() > 50 {
-        return Err(FieldError::new("findings", "at most 50 are taken"));
-    }
-    for (index, finding) in submission.findings.iter().enumerate() {
-        let field = |name: &str| format!("findings[{index}].{name}");
-        text(&field("title"), &finding.title, 80)?;
-        for (name, value) in [("title", &finding.title), ("why", &finding.why), ("check", &finding.check)] {
-            some(&field(name), value)?;
-        }
-        place(&finding.file, finding.line, digest, tree)
-            .map_err(|(name, error)| FieldError::new(field(name), error))?;
-    }
-    frames(&submission, digest)?;
-    for (index, earlier) in submission.earlier.iter().enumerate() {
-        if !digest.earlier_findings.iter().any(|known| known.finding_id == earlier.finding_id) {
-            return Err(FieldError::new(format!("earlier[{index}].findingId"), "is no earlier finding"));
-        }
-    }
-    Ok(submission)
+    validate(submission, &facts)
 }
 
-fn frames(submission: &Submission, digest: &DigestHead) -> Result<(), FieldError> {
-    for (index, frame) in submission.frames.iter().enumerate() {
-        let field = |name: &str| format!("frames[{index}].{name}");
-        if !digest.frames.iter().any(|known| known.frame_id == frame.frame_id) {
-            return Err(FieldError::new(field("frameId"), "is no frame of this task"));
-        }
-        if frame.observation.chars().count() > 500 || frame.observation.trim().is_empty() {
-            return Err(FieldError::new(field("observation"), "must have 1 to 500 characters"));
-        }
-    }
-    for known in &digest.frames {
-        let count = submission.frames.iter().filter(|frame| frame.frame_id == known.frame_id).count();
-        if count != 1 {
-            let error = format!("frame {} needs exactly one observation, it has {count}", known.frame_id);
-            return Err(FieldError::new("frames", error));
-        }
-    }
-    Ok(())
-}
-
-fn place(file: &str, line: u32, digest: &DigestHead, tree: &Path) -> Result<(), (&'static str, String)> {
+/// Lines of a file of the head tree, or of the base when the diff removes it. Links are no files.
+fn lines_of(file: &str, digest: &DigestHead, review: &Path) -> Option<u32> {
     let path = Path::new(file);
-    let plain = path.components().all(|part| matches!(part, Component::Normal(_)));
-    if file.is_empty() || !plain {
-        return Err(("file", "must be a path relative to the tree".to_owned()));
+    if file.is_empty() || !path.components().all(|part| matches!(part, Component::Normal(_))) {
+        return None;
     }
-    let on_disk = tree.join(path);
-    let is_file = std::fs::symlink_metadata(&on_disk).is_ok_and(|meta| meta.is_file());
-    if !is_file {
-        if digest.diff.files.iter().any(|known| known.path == file) && line >= 1 {
-            return Ok(());
-        }
-        return Err(("file", "is neither in the tree nor in the diff".to_owned()));
-    }
-    let bytes = std::fs::read(&on_disk).map_err(|error| ("file", format!("cannot be read: {error}")))?;
-    let lines = bytes.split(|&b| b == b'\n').count() - usize::from(bytes.ends_with(b"\n"));
-    let lines = lines.max(1);
-    if line < 1 || usize::try_from(line).unwrap_or(usize::MAX) > lines {
-        return Err(("line", format!("the file has {lines} lines")));
-    }
-    Ok(())
+    let count = |root: &str| {
+        let on_disk = review.join(root).join(path);
+        let plain = on_disk
+            .ancestors()
+            .take_while(|p| p.starts_with(review) && *p != review)
+            .all(|p| std::fs::symlink_metadata(p).is_ok_and(|meta| !meta.is_symlink()));
+        let bytes = if plain { std::fs::read(&on_disk).ok()? } else { return None };
+        let breaks = bytes.iter().filter(|&&b| b == b'\n').count();
+        let rest = usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"));
+        u32::try_from(breaks + rest).ok()
+    };
+    let in_diff = || digest.diff.files.iter().any(|known| known.path == file);
+    // A removed file that was not exported (binary, too large) can still be cited.
+    count("tree").or_else(|| in_diff().then(|| count("base").unwrap_or(u32::MAX)))
 }
 
 /// Puts a checked submission into the inbox: whole or not at all, and only the first.
@@ -270,8 +159,8 @@ pub fn read_file(inbox: &Path, digest: &[u8]) -> Result<Vec<u8>, String> {
     Read::take(&mut file, FILE_CAP + 1)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("the submission cannot be read: {error}"))?;
-    let file: SubmissionFile =
-        serde_json::from_slice(&bytes).map_err(|error| format!("the submission is not the agreed JSON: {error}"))?;
+    let file: SubmissionFile = serde_json::from_slice(&bytes)
+        .map_err(|error| format!("the submission is not the agreed JSON: {error}"))?;
     if file.digest_hash != digest_hash(digest) {
         return Err("the submission is about another digest".to_owned());
     }

@@ -33,7 +33,8 @@ const NETWORK_FILES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/et
 /// Finds a bubblewrap that can really make its namespaces here.
 pub(super) fn find() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates = PLACES.iter().map(PathBuf::from).chain(std::env::split_paths(&on_path).map(|p| p.join("bwrap")));
+    let candidates =
+        PLACES.iter().map(PathBuf::from).chain(std::env::split_paths(&on_path).map(|p| p.join("bwrap")));
     let bwrap = candidates
         .into_iter()
         .find(|path| path.is_file())
@@ -105,12 +106,25 @@ impl Line {
 
     /// Namespaces, and as much of the system as a program needs to start.
     fn system(&mut self, network: Network, scratch_bytes: u64) {
-        self.add(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try"]);
+        self.add([
+            "--unshare-user",
+            "--unshare-ipc",
+            "--unshare-pid",
+            "--unshare-uts",
+            "--unshare-cgroup-try",
+        ]);
         match network {
             Network::None => self.add(["--unshare-net"]),
             Network::Host => {}
         }
-        self.add(["--disable-userns", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]);
+        self.add([
+            "--disable-userns",
+            "--die-with-parent",
+            "--new-session",
+            "--cap-drop",
+            "ALL",
+            "--clearenv",
+        ]);
         self.add(["--uid", "1000", "--gid", "1000", "--hostname", "seat"]);
         self.add(["--ro-bind", "/usr", "/usr"]);
         for path in SYSTEM {

@@ -78,7 +78,8 @@ pub struct Contained {
 
 /// Starts a process behind the boundary. Needs a tokio runtime.
 pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, SandboxError> {
-    for bind in [&spec.program].into_iter().chain(&spec.read_only).chain(&spec.writable).chain(&spec.sockets) {
+    for bind in [&spec.program].into_iter().chain(&spec.read_only).chain(&spec.writable).chain(&spec.sockets)
+    {
         if std::fs::symlink_metadata(&bind.host).is_err() {
             return Err(SandboxError::Missing { path: bind.host.clone() });
         }

@@ -137,9 +137,8 @@ fn restrict(orders: &Orders) -> Result<(), String> {
         Network::None => &[],
         Network::Host => &NETWORK_FILES,
     };
-    let there = |paths: &[&str]| {
-        paths.iter().map(PathBuf::from).filter(|path| path.exists()).collect::<Vec<_>>()
-    };
+    let there =
+        |paths: &[&str]| paths.iter().map(PathBuf::from).filter(|path| path.exists()).collect::<Vec<_>>();
     let mut read = there(&SYSTEM);
     read.extend(there(network_files));
     read.extend(there(&DEVICES_READ));

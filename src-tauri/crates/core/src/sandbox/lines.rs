@@ -8,7 +8,9 @@ use tokio::net::unix::pipe::Receiver;
 pub enum Line {
     Whole(Vec<u8>),
     /// Longer than the cap: dropped while it was read.
-    TooLong { bytes: u64 },
+    TooLong {
+        bytes: u64,
+    },
 }
 
 /// Reads lines of at most `cap` bytes. Memory stays at the cap whatever is printed, since the pipe

@@ -10,10 +10,10 @@ mod ending;
 #[cfg(target_os = "linux")]
 mod landlock;
 mod lines;
-#[cfg(target_os = "macos")]
-mod profile;
 mod probe;
 mod process;
+#[cfg(target_os = "macos")]
+mod profile;
 mod raw;
 mod spec;
 #[cfg(target_os = "linux")]

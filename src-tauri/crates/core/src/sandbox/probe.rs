@@ -194,7 +194,10 @@ fn said(contained: &Contained) -> String {
 /// The kill's own word, and a look at every environment of this user for the marker.
 fn left(kill: &KillReport, lingering: &str) -> CheckOutcome {
     if let Some(survivor) = kill.survivors.first() {
-        return CheckOutcome::Fails(format!("process {} ({}) outlived the kill", survivor.pid, survivor.name));
+        return CheckOutcome::Fails(format!(
+            "process {} ({}) outlived the kill",
+            survivor.pid, survivor.name
+        ));
     }
     match holding(lingering, "environ").first() {
         Some(pid) => CheckOutcome::Fails(format!("process {pid} outlived the kill")),
@@ -217,7 +220,8 @@ const LINGER: &str = "trap '' TERM; sleep 300 & sleep 300 & \
 /// Answers the questions on standard input: the part of the probe that runs inside. It then leaves
 /// processes running, to be killed.
 pub fn answer_from_inside() -> std::io::Result<()> {
-    let questions: Questions = serde_json::from_reader(std::io::stdin().lock()).map_err(std::io::Error::other)?;
+    let questions: Questions =
+        serde_json::from_reader(std::io::stdin().lock()).map_err(std::io::Error::other)?;
     let mut checks = vec![
         Check {
             id: CheckId::CanarySecret,
@@ -231,7 +235,10 @@ pub fn answer_from_inside() -> std::io::Result<()> {
         Check { id: CheckId::Loopback, outcome: loopback(questions.port) },
         Check {
             id: CheckId::ReadOnlyTree,
-            outcome: closed(std::fs::write(questions.tree.join("written"), "x").is_ok(), "the tree was written to"),
+            outcome: closed(
+                std::fs::write(questions.tree.join("written"), "x").is_ok(),
+                "the tree was written to",
+            ),
         },
         Check { id: CheckId::InboxWritable, outcome: inbox(&questions.inbox) },
     ];

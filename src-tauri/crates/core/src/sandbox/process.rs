@@ -94,7 +94,8 @@ pub(super) fn in_namespace(inode: u64) -> Vec<Process> {
         .into_iter()
         .filter(|p| !p.zombie)
         .filter(|p| {
-            std::fs::read_link(format!("/proc/{}/ns/pid", p.pid)).is_ok_and(|link| link.as_os_str() == wanted.as_str())
+            std::fs::read_link(format!("/proc/{}/ns/pid", p.pid))
+                .is_ok_and(|link| link.as_os_str() == wanted.as_str())
         })
         .collect()
 }
