@@ -242,6 +242,16 @@ fn the_schema_accepts_the_whole_file_and_refuses_wrong_types() {
     assert!(!schema.is_valid(&serde_json::json!({"workspaces": {"title": "x"}})));
 }
 
+#[test]
+fn export_config_schema() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../config.schema.json");
+    let text = format!("{}\n", serde_json::to_string_pretty(&config::schema()).unwrap());
+    if std::fs::read_to_string(path).is_ok_and(|found| found == text) {
+        return;
+    }
+    std::fs::write(path, text).unwrap();
+}
+
 mod in_force {
     use std::time::{Duration, Instant};
 

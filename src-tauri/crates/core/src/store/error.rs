@@ -13,10 +13,12 @@ pub enum StoreError {
     ReadOnly(String),
     #[error("the database is damaged ({0}); quit Steward everywhere and run `steward restore`")]
     Corrupt(String),
-    #[error("{0} is not a Steward database; move it away, or run `steward restore`")]
+    #[error("{} is not a database; quit Steward everywhere and run `steward restore`", .0.display())]
     NotADatabase(PathBuf),
-    #[error("{0} is in use by another Steward process; quit it first")]
-    InUse(PathBuf),
+    #[error("{} is a database of another program; move it away", .0.display())]
+    Foreign(PathBuf),
+    #[error("another Steward has the database open; quit it everywhere first")]
+    InUse,
     #[error("the row is refused: {0}")]
     Refused(String),
     #[error("there is already such a row: {0}")]
@@ -41,6 +43,15 @@ impl StoreError {
         move |source| match source.kind() {
             std::io::ErrorKind::StorageFull => Self::DiskFull,
             _ => Self::Io { doing, path, source },
+        }
+    }
+
+    /// What is wrong, without the next step.
+    pub(super) fn cause(&self) -> String {
+        match self {
+            Self::Corrupt(text) => text.clone(),
+            Self::NotADatabase(_) => "it is not a database".to_owned(),
+            other => other.to_string(),
         }
     }
 

@@ -34,7 +34,7 @@ pub fn schema_sql() -> Result<String, StoreError> {
     }
     let mut statement = conn.prepare(
         "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'
-         ORDER BY tbl_name, type DESC, name",
+         ORDER BY tbl_name, CASE type WHEN 'table' THEN 0 WHEN 'index' THEN 1 ELSE 2 END, name",
     )?;
     let parts = statement.query_map([], |row| row.get::<_, String>(0))?;
     let mut text = String::from("-- Generated from the migrations; for reading. Do not edit.\n");

@@ -10,11 +10,13 @@ pub mod doctor;
 mod error;
 pub mod findings;
 pub mod gates;
+pub mod health;
 pub mod inbox;
 pub mod migrate;
 pub mod notices;
 mod open;
 pub mod outbox;
+pub mod retention;
 pub mod reviews;
 pub mod settings;
 pub mod spending;
@@ -61,6 +63,7 @@ struct Inner {
     /// Fair: writes happen in the order in which they were asked.
     writer: Arc<tokio::sync::Mutex<Option<Writer>>>,
     readers: Mutex<Vec<Connection>>,
+    recovery: Option<health::Recovery>,
     _users: Option<open::FileLock>,
 }
 
@@ -88,6 +91,7 @@ impl Store {
                 mode: RwLock::new(opened.mode),
                 writer: Arc::new(tokio::sync::Mutex::new(writer)),
                 readers: Mutex::new(Vec::new()),
+                recovery: opened.recovery,
                 _users: opened.users,
             }),
         })
@@ -96,6 +100,23 @@ impl Store {
     /// Whether anything can be written, and if not, why.
     pub fn mode(&self) -> Mode {
         self.inner.mode.read().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_mode(&self, mode: Mode) {
+        *self.inner.mode.write().unwrap_or_else(PoisonError::into_inner) = mode;
+    }
+
+    /// Moves the journal into the file and gives its space back: at the end, and when idle.
+    pub async fn tidy_journal(&self) -> Result<(), StoreError> {
+        let mut writer = Arc::clone(&self.inner.writer).lock_owned().await;
+        tokio::task::spawn_blocking(move || {
+            let Some(writer) = writer.as_mut() else { return Ok(()) };
+            // A reader that is in the way is no failure; the next time will do.
+            writer.conn.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(()))?;
+            Ok(writer.conn.execute_batch("PRAGMA optimize")?)
+        })
+        .await
+        .unwrap_or(Err(StoreError::Stopped))
     }
 
     /// The clock this store stamps rows with.

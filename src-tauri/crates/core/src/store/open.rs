@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use rusqlite::{Connection, OpenFlags};
 
+use super::health::{self, Recovery};
 use super::{Mode, StoreError, backup, migrate};
 use crate::clock::SharedClock;
 use crate::home::Home;
@@ -44,14 +45,14 @@ impl FileLock {
     /// Held by every open store, shared with other processes.
     pub(super) fn shared(path: &Path) -> Result<Self, StoreError> {
         let file = Self::file(path)?;
-        file.try_lock_shared().map_err(|_| StoreError::InUse(path.to_owned()))?;
+        file.try_lock_shared().map_err(|_| StoreError::InUse)?;
         Ok(Self { _file: file })
     }
 
     /// Held alone, at once or not at all.
     pub(super) fn alone(path: &Path) -> Result<Self, StoreError> {
         let file = Self::file(path)?;
-        file.try_lock().map_err(|_| StoreError::InUse(path.to_owned()))?;
+        file.try_lock().map_err(|_| StoreError::InUse)?;
         Ok(Self { _file: file })
     }
 
@@ -165,47 +166,90 @@ pub(super) struct Opened {
     pub(super) writer: Option<Connection>,
     pub(super) mode: Mode,
     pub(super) users: Option<FileLock>,
+    pub(super) recovery: Option<Recovery>,
 }
 
-/// Opens the file and brings it to this Steward's shape.
+/// Opens the file and brings it to this Steward's shape. One process opens at a time.
 pub(super) fn open(home: &Home, clock: &SharedClock, options: &OpenOptions) -> Result<Opened, StoreError> {
     let path = home.database();
-    let turn = match FileLock::in_turn(&opening_lock(home), Duration::from_secs(60)) {
+    let _turn = match FileLock::in_turn(&opening_lock(home), Duration::from_secs(60)) {
         Ok(turn) => turn,
         Err(StoreError::Io { source, .. }) if path.exists() && is_unwritable(&source) => {
             reader(&path, options)?;
             let mode = Mode::ReadOnly(format!("{} cannot be written ({source})", home.data_dir().display()));
-            return Ok(Opened { writer: None, mode, users: None });
+            return Ok(Opened { writer: None, mode, users: None, recovery: None });
         }
         Err(error) => return Err(error),
     };
-    let users = FileLock::shared(&users_lock(home))?;
-    let mut conn = match writer(&path, options) {
-        Ok(conn) => conn,
+    match whole(home, options) {
+        Ok(conn) => shape(home, clock, options, conn, None),
+        Err(error) if error.is_damage() => {
+            // Others who have it open would go on writing into the file that is moved aside.
+            let alone = FileLock::alone(&users_lock(home)).map_err(|_| error_in_use(&error))?;
+            let recovery = health::recover(home, clock.now(), error.cause())?;
+            drop(alone);
+            shape(home, clock, options, whole(home, options)?, Some(recovery))
+        }
         Err(StoreError::ReadOnly(_)) => {
             reader(&path, options)?;
             let mode = Mode::ReadOnly(format!("{} cannot be written", path.display()));
-            return Ok(Opened { writer: None, mode, users: Some(users) });
+            Ok(Opened { writer: None, mode, users: None, recovery: None })
         }
-        Err(error) => return Err(error),
-    };
-    conn.query_row("SELECT count(*) FROM sqlite_schema", [], |_| Ok(())).map_err(|e| named(e, &path))?;
+        Err(error) => Err(error),
+    }
+}
+
+fn error_in_use(damage: &StoreError) -> StoreError {
+    StoreError::Corrupt(format!("{}, and another Steward has it open", damage.cause()))
+}
+
+/// A connection to a file that shows no damage.
+fn whole(home: &Home, options: &OpenOptions) -> Result<Connection, StoreError> {
+    let path = home.database();
+    if health::is_emptied(home)? {
+        return Err(StoreError::Corrupt("the file is empty".to_owned()));
+    }
+    let conn = writer(&path, options)?;
+    let objects: i64 = conn
+        .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
+        .map_err(|error| named(error, &path))?;
+    if let Some(damage) = health::hidden_damage(home, &conn)? {
+        return Err(StoreError::Corrupt(damage));
+    }
+    if objects > 0 && migrate::version(&conn)? == 0 {
+        // A database of somebody else is not damage, and not ours to move.
+        return Err(StoreError::Foreign(path));
+    }
+    Ok(conn)
+}
+
+/// Takes the steps that are missing, each after a copy.
+fn shape(
+    home: &Home,
+    clock: &SharedClock,
+    options: &OpenOptions,
+    mut conn: Connection,
+    recovery: Option<Recovery>,
+) -> Result<Opened, StoreError> {
+    let users = Some(FileLock::shared(&users_lock(home))?);
     let found = migrate::version(&conn)?;
     if found > options.steps.len() {
         let mode = Mode::ReadOnly(format!(
             "it was written by a newer Steward (shape {found}, this one knows {}); update Steward to change anything",
             options.steps.len()
         ));
-        return Ok(Opened { writer: None, mode, users: Some(users) });
+        return Ok(Opened { writer: None, mode, users, recovery });
     }
     for version in found..options.steps.len() {
         if version > 0 {
-            backup::before_migration(home, clock.now(), version)?;
+            backup::before_migration(home, clock.now(), version + 1)?;
         }
         migrate::step(&mut conn, options.steps, version)?;
     }
-    drop(turn);
-    Ok(Opened { writer: Some(conn), mode: Mode::ReadWrite, users: Some(users) })
+    if let Some(recovery) = &recovery {
+        health::remember(&conn, recovery)?;
+    }
+    Ok(Opened { writer: Some(conn), mode: Mode::ReadWrite, users, recovery })
 }
 
 fn is_unwritable(error: &std::io::Error) -> bool {

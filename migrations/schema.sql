@@ -1,0 +1,287 @@
+-- Generated from the migrations; for reading. Do not edit.
+
+CREATE TABLE audit (
+    id       INTEGER PRIMARY KEY AUTOINCREMENT,
+    at       TEXT NOT NULL,
+    actor    TEXT NOT NULL,
+    kind     TEXT NOT NULL,
+    subject  TEXT NOT NULL,
+    detail   TEXT NOT NULL,
+    previous TEXT NOT NULL,
+    hash     TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE contracts (
+    task       INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    version    INTEGER NOT NULL CHECK (version >= 1),
+    body       TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    PRIMARY KEY (task, version)
+) STRICT;
+
+CREATE TABLE finding_marks (
+    task    INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    finding TEXT NOT NULL,
+    mark    TEXT NOT NULL CHECK (mark IN ('answered', 'wont_fix')),
+    cited   TEXT NOT NULL,
+    at      TEXT NOT NULL,
+    PRIMARY KEY (task, finding)
+) STRICT;
+
+CREATE TABLE findings (
+    review     INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
+    position   INTEGER NOT NULL,
+    id         TEXT NOT NULL,            -- stable over the reviews of a task
+    origin     TEXT NOT NULL CHECK (origin IN ('seat', 'steward')),
+    state      TEXT NOT NULL CHECK (state IN ('new', 'open', 'fixed', 'answered')),
+    since      INTEGER,                  -- the review that first had it
+    title      TEXT NOT NULL,
+    file       TEXT NOT NULL,
+    line       INTEGER NOT NULL,
+    why        TEXT NOT NULL,
+    check_text TEXT NOT NULL,
+    severity   TEXT,
+    cited      TEXT NOT NULL,            -- hash of the cited lines at the head
+    excerpt    TEXT NOT NULL,
+    PRIMARY KEY (review, id)
+) STRICT;
+
+CREATE INDEX findings_by_id ON findings (id);
+
+CREATE TABLE frame_observations (
+    review      INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
+    frame       INTEGER NOT NULL REFERENCES frames (id) ON DELETE CASCADE,
+    observation TEXT NOT NULL,
+    PRIMARY KEY (review, frame)
+) STRICT;
+
+CREATE TABLE frames (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    task       INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    sha        TEXT NOT NULL CHECK (length(sha) = 40),
+    clean      INTEGER NOT NULL CHECK (clean IN (0, 1)),
+    width      INTEGER NOT NULL,
+    theme      TEXT NOT NULL,
+    scale      INTEGER NOT NULL CHECK (scale BETWEEN 1 AND 3),
+    route      TEXT,
+    file       TEXT NOT NULL,            -- name under frames/, by content hash
+    image_hash TEXT NOT NULL,            -- of the decoded pixels
+    px_width   INTEGER,
+    px_height  INTEGER,
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX frames_by_task ON frames (task, id);
+
+CREATE TABLE gates (
+    review   INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
+    position INTEGER NOT NULL,
+    gate     TEXT NOT NULL,
+    state    TEXT NOT NULL CHECK (state IN ('pass', 'fail', 'undecided', 'notApplicable')),
+    detail   TEXT NOT NULL,
+    evidence TEXT NOT NULL,
+    PRIMARY KEY (review, gate)
+) STRICT;
+
+CREATE TABLE handoffs (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    task       INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    peer       TEXT NOT NULL,
+    status     TEXT NOT NULL CHECK (status IN ('done', 'running', 'blocked', 'failed')),
+    body       TEXT NOT NULL,
+    created_at TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX handoffs_by_task ON handoffs (task, id);
+
+CREATE TABLE inbox (
+    id           INTEGER PRIMARY KEY AUTOINCREMENT,
+    kind         TEXT NOT NULL CHECK (kind IN
+                   ('review', 'question', 'approval', 'ruling', 'suggestion', 'stuck', 'incident')),
+    subject      TEXT NOT NULL,          -- task:42, question:3; activity of it brings the entry back
+    target       TEXT NOT NULL,          -- review/7: what opens
+    title        TEXT NOT NULL,
+    source       TEXT NOT NULL,
+    chip         TEXT NOT NULL,
+    state        TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'done', 'snoozed', 'gone')),
+    read         INTEGER NOT NULL DEFAULT 0 CHECK (read IN (0, 1)),
+    saved        INTEGER NOT NULL DEFAULT 0 CHECK (saved IN (0, 1)),
+    snooze_until TEXT,
+    created_at   TEXT NOT NULL,
+    updated_at   TEXT NOT NULL,
+    UNIQUE (kind, target)
+) STRICT;
+
+CREATE INDEX inbox_by_subject ON inbox (subject);
+
+CREATE INDEX inbox_page ON inbox (state, updated_at DESC, id DESC);
+
+CREATE INDEX inbox_saved ON inbox (updated_at DESC, id DESC) WHERE saved = 1 AND state <> 'gone';
+
+CREATE TRIGGER inbox_counted_in AFTER INSERT ON inbox BEGIN
+    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+END;
+
+CREATE TRIGGER inbox_counted_out AFTER DELETE ON inbox BEGIN
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
+END;
+
+CREATE TRIGGER inbox_counted_over AFTER UPDATE OF state, read ON inbox BEGIN
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
+    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+END;
+
+CREATE TABLE inbox_counts (
+    state  TEXT PRIMARY KEY,
+    total  INTEGER NOT NULL,
+    unread INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE inbox_history (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    entry  INTEGER NOT NULL REFERENCES inbox (id) ON DELETE CASCADE,
+    at     TEXT NOT NULL,
+    before TEXT NOT NULL,
+    after  TEXT NOT NULL,
+    undone INTEGER NOT NULL DEFAULT 0 CHECK (undone IN (0, 1))
+) STRICT;
+
+CREATE INDEX inbox_history_by_entry ON inbox_history (entry, id);
+
+CREATE TABLE notices (
+    key        TEXT PRIMARY KEY,         -- review:7
+    target     TEXT NOT NULL,            -- review/7
+    title      TEXT NOT NULL,
+    body       TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    shown_at   TEXT
+) STRICT;
+
+CREATE INDEX notices_waiting ON notices (created_at) WHERE shown_at IS NULL;
+
+CREATE TABLE outbox (
+    id    INTEGER PRIMARY KEY AUTOINCREMENT,
+    topic TEXT NOT NULL,
+    at    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE review_steps (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    review INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,
+    at     TEXT NOT NULL,
+    kind   TEXT NOT NULL,
+    text   TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX review_steps_by_review ON review_steps (review, id);
+
+CREATE TABLE reviews (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    task             INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    sha              TEXT NOT NULL CHECK (length(sha) = 40),
+    base_branch      TEXT,
+    base_tip         TEXT,
+    merge_base       TEXT,
+    contract_version INTEGER,
+    ci_fingerprint   TEXT NOT NULL,
+    trigger          TEXT NOT NULL CHECK (trigger IN ('manual', 'automatic')),
+    state            TEXT NOT NULL CHECK (state IN
+                       ('queued', 'digesting', 'running', 'submitted', 'held', 'published', 'ended')),
+    reason           TEXT CHECK (reason IS NULL OR reason IN
+                       ('timeout', 'budget', 'crashed', 'cancelled', 'scope_violation')),
+    reason_detail    TEXT,
+    verdict          TEXT CHECK (verdict IS NULL OR verdict IN ('ACCEPTED', 'CHANGES', 'BLOCKED')),
+    seat_verdict     TEXT CHECK (seat_verdict IS NULL OR seat_verdict IN ('ACCEPTED', 'CHANGES', 'BLOCKED')),
+    cap              TEXT CHECK (cap IS NULL OR cap IN ('ACCEPTED', 'CHANGES', 'BLOCKED')),
+    lowered_by       TEXT NOT NULL DEFAULT '[]',
+    lowered_because  TEXT NOT NULL DEFAULT '[]',   -- other causes, as sentences
+    stale_reason     TEXT CHECK (stale_reason IS NULL OR stale_reason IN
+                       ('head_moved', 'newer_contract', 'newer_review', 'hold_expired')),
+    stale_at         TEXT,
+    summary          TEXT,
+    digest_hash      TEXT,
+    stats            TEXT NOT NULL DEFAULT '{}',   -- files, added, removed
+    coverage         TEXT NOT NULL DEFAULT '{}',   -- complete, excluded, unread
+    phase            TEXT,                         -- what the seat is doing now
+    turns            INTEGER NOT NULL DEFAULT 0,
+    tokens           INTEGER NOT NULL DEFAULT 0,
+    cost_usd         REAL,                         -- NULL: unknown
+    budget_usd       REAL NOT NULL,
+    model            TEXT,
+    adapter          TEXT,
+    boundary         TEXT,                         -- bubblewrap, landlock
+    cancel_asked     INTEGER NOT NULL DEFAULT 0 CHECK (cancel_asked IN (0, 1)),
+    queued_at        TEXT NOT NULL,
+    started_at       TEXT,
+    submitted_at     TEXT,
+    held_at          TEXT,
+    ended_at         TEXT,
+    gates_at         TEXT,                         -- when the gates were last computed
+    CHECK ((stale_reason IS NULL) = (stale_at IS NULL)),
+    CHECK ((state IN ('published', 'ended')) = (ended_at IS NOT NULL)),
+    CHECK (state <> 'published' OR verdict IS NOT NULL),
+    CHECK (state <> 'ended' OR reason IS NOT NULL)
+) STRICT;
+
+CREATE INDEX reviews_by_queue_time ON reviews (queued_at);
+
+CREATE INDEX reviews_by_state ON reviews (state) WHERE state NOT IN ('published', 'ended');
+
+CREATE INDEX reviews_by_task ON reviews (task, id DESC);
+
+CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL AND state <> 'ended';
+
+CREATE UNIQUE INDEX reviews_open ON reviews (task)
+    WHERE state IN ('queued', 'digesting', 'running', 'submitted', 'held') AND stale_reason IS NULL;
+
+CREATE TABLE settings (
+    key   TEXT PRIMARY KEY,
+    value TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE spending (
+    id     INTEGER PRIMARY KEY AUTOINCREMENT,
+    at     TEXT NOT NULL,
+    role   TEXT NOT NULL,
+    review INTEGER REFERENCES reviews (id) ON DELETE SET NULL,
+    usd    REAL,                         -- NULL: unknown
+    tokens INTEGER NOT NULL
+) STRICT;
+
+CREATE INDEX spending_by_time ON spending (at);
+
+CREATE TABLE tasks (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    title          TEXT NOT NULL,
+    workspace      TEXT,                 -- title, as config.yaml has it
+    workspace_path TEXT,
+    repository     TEXT COLLATE NOCASE,  -- owner/name
+    pull           INTEGER,
+    branch         TEXT,
+    head           TEXT CHECK (head IS NULL OR length(head) = 40),
+    head_at        TEXT,                 -- when the head was read
+    fork_point     TEXT CHECK (fork_point IS NULL OR length(fork_point) = 40),
+    state          TEXT NOT NULL CHECK (state IN ('running', 'done', 'error', 'stopped')),
+    unreadable     TEXT,                 -- why the head could not be read, last time
+    created_at     TEXT NOT NULL,
+    updated_at     TEXT NOT NULL,
+    CHECK (workspace IS NOT NULL OR repository IS NOT NULL)
+) STRICT;
+
+CREATE UNIQUE INDEX tasks_by_branch ON tasks (workspace_path, branch) WHERE pull IS NULL;
+
+CREATE UNIQUE INDEX tasks_by_pull ON tasks (repository, pull) WHERE pull IS NOT NULL;
+
+CREATE INDEX tasks_by_update ON tasks (updated_at DESC, id DESC);
+
+CREATE TABLE validator_verdicts (
+    id               INTEGER PRIMARY KEY AUTOINCREMENT,
+    task             INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
+    contract_version INTEGER NOT NULL,
+    sha              TEXT NOT NULL CHECK (length(sha) = 40),
+    verdict          TEXT NOT NULL CHECK (verdict IN ('pass', 'fail', 'running')),
+    body             TEXT NOT NULL,
+    created_at       TEXT NOT NULL
+) STRICT;
+
+CREATE INDEX validator_verdicts_by_task ON validator_verdicts (task, id);
