@@ -1,7 +1,7 @@
 // Which host this window has. Components import from here only.
 import { bridgeHost } from "./bridge";
 import { tauriHost } from "./tauri";
-import type { CommandName, Host, Request, Response } from "./types";
+import type { CommandName, Host, Request, Response, Stop } from "./types";
 
 export type { CommandName, Host, Request, Response, Stop } from "./types";
 export { Refusal, refusal } from "./types";
@@ -21,4 +21,21 @@ export function useHost(other: Host): void {
 /** Asks the core. */
 export function call<N extends CommandName>(name: N, request: Request<N>): Promise<Response<N>> {
   return current.call(name, request);
+}
+
+const hearers = new Set<(topic: string) => void>();
+let stopHearing: Stop | null = null;
+
+/** Hears topics. The host is listened to once, however many views are on the screen. */
+export function hearTopics(hear: (topic: string) => void): Stop {
+  hearers.add(hear);
+  stopHearing ??= current.onTopic((topic) => {
+    for (const one of [...hearers]) one(topic);
+  });
+  return () => {
+    hearers.delete(hear);
+    if (hearers.size > 0) return;
+    stopHearing?.();
+    stopHearing = null;
+  };
 }

@@ -66,6 +66,11 @@ export function usd(amount: number | null): string {
   return amount === null ? "cost unknown" : `$${amount.toFixed(2)}`;
 }
 
+/** A cap or a budget: whole dollars without cents. */
+export function cap(amount: number): string {
+  return Number.isInteger(amount) ? `$${amount}` : usd(amount);
+}
+
 export function count(n: number, one: string, many = `${one}s`): string {
   return `${n.toLocaleString("en-US")} ${n === 1 ? one : many}`;
 }

@@ -1,5 +1,5 @@
 // A view of the core that stays true: fetched, fetched again on its topics, the last good one kept.
-import { type CommandName, call, host, type Refusal, type Request, refusal } from "../host";
+import { type CommandName, call, hearTopics, type Refusal, type Request, refusal } from "../host";
 
 export interface Resource<T> {
   /** The last good answer. */
@@ -70,7 +70,7 @@ export function resourceOf<K, T>(
     void fetchNow();
   });
   $effect(() =>
-    host().onTopic((topic) => {
+    hearTopics((topic) => {
       if (topics(topic)) void fetchNow();
     }),
   );

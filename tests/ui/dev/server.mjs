@@ -1,0 +1,181 @@
+// FOR DRAWING ONLY. Made-up answers to draw the window against while the core is being built.
+// Nothing here is the product, and no test that says the product works may use it.
+//   node tests/ui/dev/server.mjs 4199, then `npm run dev` in ui/
+import { createServer } from "node:http";
+import { agent, config, doctor, inboxOf, reviews, status, tasks, workspaces } from "./drawing.mjs";
+
+const port = Number(process.argv[2] ?? 4199);
+/** @type {Set<import("node:http").ServerResponse>} */
+const listeners = new Set();
+const entries = inboxOf(process.argv[3] === "empty" ? 0 : Number(process.argv[3] ?? 9));
+/** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
+const history = [];
+
+/** @param {string} topic */
+function say(topic) {
+  for (const listener of listeners) listener.write(`data: ${topic}\n\n`);
+}
+
+/** @param {string} message */
+function refuse(message, code = "not_found", hint = "this is the drawing server") {
+  return Object.assign(new Error(message), { answer: { code, message, hint } });
+}
+
+/** @param {number} id */
+function review(id) {
+  const found = reviews.find((one) => one.id === id);
+  if (!found) throw refuse(`no review ${id}`);
+  return found;
+}
+
+/** @type {Record<string, (request: any) => unknown>} */
+const answers = {
+  status: () => ({
+    ...status,
+    inboxOpen: entries.filter((one) => one.state === "open").length,
+    tasks: entries.length === 0 ? 0 : tasks.length,
+  }),
+  inbox_list: ({ filter, query, limit, after }) => {
+    const fits = entries
+      .filter((one) => (filter === "saved" ? one.saved : one.state === filter))
+      .filter(
+        (one) => !query || `${one.title} ${one.source}`.toLowerCase().includes(query.toLowerCase()),
+      );
+    const from = after ? fits.findIndex((one) => one.id === after) + 1 : 0;
+    const page = fits.slice(from, from + limit);
+    return {
+      entries: page,
+      total: fits.length,
+      unread: fits.filter((one) => !one.read).length,
+      more: from + limit < fits.length,
+    };
+  },
+  inbox_mark: ({ id, action }) => {
+    const entry = entries.find((one) => one.id === id);
+    if (!entry) throw refuse(`no entry ${id}`);
+    history.push({ id, before: { ...entry } });
+    const change = {
+      done: { state: "done" },
+      reopen: { state: "open", snoozeUntil: null },
+      read: { read: true },
+      unread: { read: false },
+      save: { saved: true },
+      unsave: { saved: false },
+      snooze: { state: "snoozed", snoozeUntil: action.until },
+    }[/** @type {string} */ (action.action)];
+    Object.assign(entry, change);
+    say("inbox");
+    return entry;
+  },
+  inbox_undo: ({ id }) => {
+    const at = history.findLastIndex((one) => id === undefined || one.id === id);
+    const [last] = at < 0 ? [] : history.splice(at, 1);
+    if (!last) return { entry: null, what: null };
+    const entry = entries.find((one) => one.id === last.id);
+    Object.assign(entry ?? {}, last.before);
+    say("inbox");
+    return { entry, what: "the last mark" };
+  },
+  task_list: ({ query }) => ({
+    tasks:
+      entries.length === 0
+        ? []
+        : tasks
+            .filter((one) => !query || one.task.title.toLowerCase().includes(query.toLowerCase()))
+            .map((one) => one.task),
+  }),
+  task_show: ({ id }) => {
+    const found = tasks.find((one) => one.task.id === id);
+    if (!found) throw refuse(`no task ${id}`);
+    return found;
+  },
+  task_gates: ({ id }) => {
+    const found = reviews.find((one) => one.task === id) ?? review(7);
+    return {
+      head: found.sha,
+      base: found.base,
+      at: found.now,
+      gates: found.gates,
+      cap: found.cap,
+      stats: found.stats,
+    };
+  },
+  review_list: () => ({ reviews: tasks.flatMap((one) => one.reviews) }),
+  review_show: ({ id }) => ({ ...review(id), now: new Date().toISOString() }),
+  review_copy: ({ id }) => ({
+    text: `task ${review(id).task} at ${review(id).sha}: ${review(id).verdict}`,
+  }),
+  review_start: ({ task }) => ({ review: 11, task, sha: review(11).sha }),
+  review_cancel: ({ id }) => review(id),
+  frame_image: ({ id }) => ({
+    id,
+    url: `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFElEQVR4nGP8z8DAwMDAxMDAwMAAAA4GAQHxNyhFAAAAAElFTkSuQmCC`,
+    width: 1280,
+    height: 720,
+  }),
+  finding_mark: ({ review: of, finding, mark }) => {
+    const found = review(of).findings.find((one) => one.id === finding);
+    if (!found) throw refuse("no such finding");
+    found.mark = mark === "clear" ? null : mark;
+    return found;
+  },
+  finding_open: () => ({ message: "Opened in the editor" }),
+  workspace_list: () => ({ workspaces: entries.length === 0 ? [] : workspaces }),
+  workspace_inspect: ({ path }) => ({
+    path,
+    suggestedTitle: path.split("/").at(-1),
+    workspace: workspaces[0],
+    branches: answerBranches,
+  }),
+  workspace_branches: () => ({ branches: answerBranches, integration: "main" }),
+  workspace_add: () => workspaces[0],
+  workspace_remove: () => ({ message: "Removed" }),
+  workspace_forge: () => workspaces[0],
+  review_enable: ({ on }) => {
+    status.reviewEnabled = on;
+    say("status");
+    return { message: on ? "Reviews are on" : "Reviews are off" };
+  },
+  agent_report: () => agent,
+  config_check: () => config,
+  doctor: () => doctor,
+  pause: ({ why }) => {
+    Object.assign(status, { state: "paused", paused: { why, since: new Date().toISOString() } });
+    say("status");
+    return status;
+  },
+  resume: () => {
+    Object.assign(status, { state: "running", paused: null });
+    say("status");
+    return status;
+  },
+};
+const { branches: answerBranches } = await import("./drawing.mjs");
+
+createServer((asked, answer) => {
+  if (asked.url === "/topics") {
+    answer.writeHead(200, { "content-type": "text/event-stream" });
+    answer.write(":\n\n");
+    listeners.add(answer);
+    answer.on("close", () => listeners.delete(answer));
+    return;
+  }
+  let body = "";
+  asked.on("data", (part) => {
+    body += part;
+  });
+  asked.on("end", () => {
+    answer.setHeader("content-type", "application/json");
+    try {
+      const name = (asked.url ?? "").replace("/call/", "");
+      const of = answers[name];
+      if (!of) throw refuse(`the drawing has no ${name}`, "bad_request");
+      answer.end(JSON.stringify(of(JSON.parse(body || "{}"))));
+    } catch (error) {
+      const known = /** @type {any} */ (error).answer;
+      answer
+        .writeHead(400)
+        .end(JSON.stringify(known ?? { code: "internal", message: String(error), hint: null }));
+    }
+  });
+}).listen(port, "127.0.0.1", () => console.log(`drawing on http://127.0.0.1:${port}`));

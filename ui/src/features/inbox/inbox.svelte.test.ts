@@ -1,0 +1,125 @@
+import { flushSync } from "svelte";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import type { EntryView } from "../../api/generated/EntryView";
+import { Refusal } from "../../host";
+import { notices } from "../../lib/notices.svelte";
+import { prefer } from "../../lib/prefs.svelte";
+import { type Script, script } from "../../testing/host";
+import { entry } from "../../testing/views";
+import { Inbox, marked } from "./inbox.svelte";
+
+let kept: EntryView[];
+let host: Script;
+let inbox: Inbox;
+let end: () => void;
+
+const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 5));
+
+beforeEach(async () => {
+  prefer({ unfolded: [] });
+  for (const toast of notices.toasts) notices.dismiss(toast.id);
+  kept = [
+    entry(1, { updatedAt: "2026-03-01T10:00:00Z" }),
+    entry(2, { updatedAt: "2026-03-01T12:00:00Z" }),
+    entry(3, { kind: "incident", chip: "INCIDENT" }),
+    entry(4, { state: "snoozed", snoozeUntil: "2026-04-01T00:00:00Z" }),
+    entry(5, { state: "done" }),
+  ];
+  host = script({
+    inbox_list: ({ filter, limit, after }) => {
+      const all = kept.filter((one) => (filter === "saved" ? one.saved : one.state === filter));
+      const from = after === undefined ? 0 : all.findIndex((one) => one.id === after) + 1;
+      const entries = all.slice(from, from + limit);
+      return { entries, total: all.length, unread: 0, more: from + limit < all.length };
+    },
+    inbox_mark: ({ id, action }) => {
+      const at = kept.findIndex((one) => one.id === id);
+      const next = marked(kept[at] as EntryView, action);
+      kept[at] = next;
+      return next;
+    },
+    inbox_undo: () => ({ entry: null, what: null }),
+  });
+  end = $effect.root(() => {
+    inbox = new Inbox();
+  });
+  flushSync();
+  await settle();
+});
+afterEach(() => end());
+
+const shown = (): string[] =>
+  inbox.items.map((item) =>
+    item.kind === "section" ? `${item.section.id} ${item.section.total}` : String(item.entry.id),
+  );
+
+describe("the inbox", () => {
+  test("stands in sections by whose move it is, newest first, the rest folded", () => {
+    expect(shown()).toEqual(["needs 2", "2", "1", "incidents 1", "3", "snoozed 1", "done 1"]);
+  });
+
+  test("unfolding a section shows its entries", async () => {
+    inbox.fold("done");
+    flushSync();
+    await settle();
+    expect(shown().slice(-2)).toEqual(["done 1", "5"]);
+  });
+
+  test("an entry leaves at once when it is done, before the core has answered", async () => {
+    const marking = inbox.mark([kept[0] as EntryView], { action: "done" });
+    expect(shown()).toEqual(["needs 1", "2", "incidents 1", "3", "snoozed 1", "done 2"]);
+    await marking;
+    expect(notices.toasts.at(-1)?.text).toBe("Done: Entry 1");
+    expect(shown()).not.toContain("1");
+  });
+
+  test("a refused mark flips the row back and says why", async () => {
+    host.answers.inbox_mark = () => {
+      throw new Refusal({ code: "read_only", message: "the database is read-only", hint: null });
+    };
+    const marking = inbox.mark([kept[0] as EntryView], { action: "done" });
+    expect(shown()).not.toContain("1");
+    await marking;
+    expect(shown()).toContain("1");
+    expect(notices.toasts.at(-1)?.tone).toBe("failed");
+    expect(notices.toasts.at(-1)?.text).toContain("the database is read-only");
+    expect(notices.assertive).toContain("the database is read-only");
+  });
+
+  test("of several entries only the refused ones come back", async () => {
+    const mark = host.answers.inbox_mark;
+    host.answers.inbox_mark = (request) => {
+      if (request.id === 2) throw new Refusal({ code: "store", message: "locked", hint: null });
+      if (!mark) throw new Error("BUG: set above");
+      return mark(request);
+    };
+    await inbox.mark(kept.slice(0, 2), { action: "done" });
+    expect(shown()).toContain("2");
+    expect(shown()).not.toContain("1");
+  });
+
+  test("undo of a toast names its entry", async () => {
+    await inbox.mark([kept[0] as EntryView], { action: "done" });
+    notices.toasts.at(-1)?.undo?.();
+    await settle();
+    expect(host.asked("inbox_undo")).toEqual([{ id: 1 }]);
+  });
+
+  test("reading a row is not announced", async () => {
+    await inbox.mark([kept[0] as EntryView], { action: "read" }, "quietly");
+    expect(notices.toasts).toEqual([]);
+    expect(inbox.entries.get(1)?.read).toBe(true);
+  });
+
+  test("a long inbox is read page by page until it has what it wants", async () => {
+    kept = Array.from({ length: 450 }, (_, i) => entry(i + 1));
+    host.say("inbox");
+    await settle();
+    expect(inbox.entries.size).toBe(200);
+    inbox.more();
+    flushSync();
+    await settle();
+    expect(inbox.entries.size).toBe(400);
+    expect(host.asked("inbox_list")).toContainEqual({ filter: "open", limit: 200, after: 200 });
+  });
+});

@@ -1,0 +1,54 @@
+// A host whose answers a test writes down: the port's far side, not a part of the window.
+import type { Commands } from "../api/generated/commands";
+import type { CommandName, Host, Request, Response } from "../host";
+import { useHost } from "../host";
+
+export type Answers = {
+  [N in CommandName]?: (request: Commands[N]["request"]) => Commands[N]["response"];
+};
+
+export type Script = {
+  /** Every call that was made, in order. */
+  calls: { name: CommandName; request: unknown }[];
+  copied: string[];
+  answers: Answers;
+  /** Says a topic, as the core would. */
+  say(topic: string): void;
+  asked(name: CommandName): unknown[];
+};
+
+/** Puts a scripted host in place for one test. */
+export function script(answers: Answers): Script {
+  const hearers = new Set<(topic: string) => void>();
+  const made: Script = {
+    calls: [],
+    copied: [],
+    answers,
+    say: (topic) => {
+      for (const hear of [...hearers]) hear(topic);
+    },
+    asked: (name) => made.calls.filter((call) => call.name === name).map((call) => call.request),
+  };
+  const host: Host = {
+    async call<N extends CommandName>(name: N, request: Request<N>): Promise<Response<N>> {
+      made.calls.push({ name, request });
+      const answer = made.answers[name] as ((request: Request<N>) => Response<N>) | undefined;
+      if (!answer) throw new Error(`this test did not expect ${name}`);
+      return answer(request);
+    },
+    onTopic(hear) {
+      hearers.add(hear);
+      return () => hearers.delete(hear);
+    },
+    onOpen: () => () => {},
+    pendingTarget: async () => null,
+    async copyText(text) {
+      made.copied.push(text);
+    },
+    pickFolder: async () => null,
+    canPickFolder: false,
+    openExternal: async () => {},
+  };
+  useHost(host);
+  return made;
+}
