@@ -14,3 +14,4 @@ mod submission;
 mod untrusted;
 mod verdict;
 mod wording;
+mod world;

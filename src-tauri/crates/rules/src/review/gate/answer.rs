@@ -62,6 +62,11 @@ pub(super) fn line(text: &str, limit: usize) -> String {
     Untrusted::new(text).one_line(limit)
 }
 
+/// The first characters of a text from outside, without a mark that it goes on.
+pub(super) fn first(text: &str, characters: usize) -> String {
+    line(&text.chars().take(characters).collect::<String>(), characters)
+}
+
 pub(super) fn fact(name: &str, value: &str) -> EvidenceItem {
     EvidenceItem::Fact { name: name.to_owned(), value: line(value, 500) }
 }

@@ -1,6 +1,6 @@
 //! What Steward itself finds beside the gates: text that may be a secret, and odd paths.
 
-use super::answer::line;
+use super::answer::{first, line};
 use super::odd_paths;
 use super::secrets::is_excepted;
 use crate::review::facts::Evidence;
@@ -33,7 +33,7 @@ fn generic_secret(hit: &SecretHit) -> OwnFinding {
     let (file, at) = match &hit.place {
         Place::Line { path, line: at, .. } => (line(path, 300), (*at).max(1)),
         Place::FileName { path, .. } | Place::Binary { path, .. } => (line(path, 300), 1),
-        Place::Message { commit, line: at } => (say::message_of(&line(commit, 7)), (*at).max(1)),
+        Place::Message { commit, line: at } => (say::message_of(&first(commit, 7)), (*at).max(1)),
     };
-    say::generic_secret(file, at, &line(&hit.family, 80), &line(&hit.prefix, 4), &line(&hit.line_hash, 80))
+    say::generic_secret(file, at, &line(&hit.family, 80), &first(&hit.prefix, 4), &line(&hit.line_hash, 80))
 }

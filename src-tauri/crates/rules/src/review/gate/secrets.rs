@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 
-use super::answer::{Answer, commit, fact, line, result};
+use super::answer::{Answer, commit, fact, first, line, result};
 use super::{EvidenceItem, GateId, GateResult};
 use crate::reading::Why;
 use crate::review::facts::Evidence;
@@ -27,8 +27,8 @@ fn judge<'a>(e: &'a Evidence, policy: &ReviewPolicy) -> Result<Answer, &'a Why> 
     if !excepted.is_empty() {
         items.push(fact("excepted by secretExceptions", &excepted.len().to_string()));
     }
-    let answer = if let Some(first) = high.first() {
-        Answer::fail(say::secrets(&line(&first.family, 80), &place(&first.place), high.len() - 1))
+    let answer = if let Some(one) = high.first() {
+        Answer::fail(say::secrets(&line(&one.family, 80), &place(&one.place), high.len() - 1))
     } else if report.skipped_bytes > 0 {
         Answer::undecided(say::secrets_unlooked(report.skipped_bytes))
     } else {
@@ -47,13 +47,13 @@ pub(super) fn place(place: &Place) -> String {
     match place {
         Place::Line { path, line: at, .. } => format!("{}:{at}", line(path, 300)),
         Place::FileName { path, .. } => say::in_file_name(&line(path, 300)),
-        Place::Message { commit, .. } => say::in_message(&line(commit, 7)),
+        Place::Message { commit, .. } => say::in_message(&first(commit, 7)),
         Place::Binary { path, .. } => say::in_binary(&line(path, 300)),
     }
 }
 
 fn item(hit: &SecretHit) -> EvidenceItem {
-    let note = |sha: &str| say::secret_note(&line(&hit.family, 80), &line(&hit.prefix, 4), &line(sha, 7));
+    let note = |sha: &str| say::secret_note(&line(&hit.family, 80), &first(&hit.prefix, 4), &first(sha, 7));
     let at = |path: &str, line_number: Option<u32>, sha: &str| EvidenceItem::File {
         path: line(path, 300),
         line: line_number,
