@@ -322,3 +322,59 @@ pub const PASS: GateState = GateState::Pass;
 pub const FAIL: GateState = GateState::Fail;
 pub const UNDECIDED: GateState = GateState::Undecided;
 pub const NOT_APPLICABLE: GateState = GateState::NotApplicable;
+
+/// Text generated from a seed, of the pieces that the small parsers look at and of any characters
+/// between. The same seed gives the same text.
+pub fn soup(seed: u64) -> String {
+    const PIECES: [&str; 34] = [
+        "```",
+        "~~~",
+        "````",
+        "<!--",
+        "-->",
+        "\n",
+        "\r\n",
+        "\n\n",
+        "## ",
+        "Validated",
+        "Not done",
+        "not verified",
+        "**",
+        "__",
+        ":",
+        "---",
+        "===",
+        "> ",
+        "- ",
+        "    ",
+        "\t",
+        "`",
+        "feat",
+        "fix",
+        "(",
+        ")",
+        "!",
+        ": ",
+        "é",
+        "\u{202e}",
+        "\0",
+        "x",
+        " ",
+        "@/",
+    ];
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x5eed;
+    let mut next = move || {
+        state ^= state << 13;
+        state ^= state >> 7;
+        state ^= state << 17;
+        state
+    };
+    let mut out = String::new();
+    for _ in 0..next() % 24 {
+        match next() % 5 {
+            0 => out.extend((0..next() % 5).filter_map(|_| char::from_u32((next() % 0x11_0000) as u32))),
+            _ => out.push_str(PIECES[(next() % PIECES.len() as u64) as usize]),
+        }
+    }
+    out
+}
