@@ -174,6 +174,7 @@ fn further_headings_come_from_the_config() {
 }
 
 #[test]
+#[allow(clippy::disallowed_methods, reason = "the time it takes is the matter of this test")]
 fn a_body_made_to_be_slow_is_read_quickly() {
     let began = std::time::Instant::now();
     for part in ["<!-- ", "`", "` `` ", "**a** ", "a <!-- `\n", "# ", "- [ ] ", "\u{200b}"] {

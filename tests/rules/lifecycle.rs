@@ -66,8 +66,10 @@ fn a_person_starts_a_review_of_the_head() {
     assert_eq!(may_start(&automatic(), &on(), now()), Ok(head()));
 }
 
+type Spoil = fn(&mut StartFacts, &mut ReviewSettings);
+
 /// Each condition spoiled; each one must be told before all that follow it.
-fn spoilers() -> Vec<(&'static str, fn(&mut StartFacts, &mut ReviewSettings))> {
+fn spoilers() -> Vec<(&'static str, Spoil)> {
     vec![
         ("disabled", |_, settings| settings.switch = Switch::Off),
         ("no_seat", |facts, _| facts.seat = SeatFile::Missing),

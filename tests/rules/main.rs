@@ -1,5 +1,7 @@
 //! Decision tables: every row of the cases and of the specs, as plain function calls.
 
+#![allow(clippy::unwrap_used, reason = "what a test builds is there")]
+
 mod coverage;
 mod diff;
 mod findings;
