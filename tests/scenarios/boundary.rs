@@ -18,8 +18,10 @@ fn walls() -> Vec<Boundary> {
         }
         Boundary::None { reason } => eprintln!("skipped: no boundary ({reason})"),
     }
-    if cfg!(target_os = "linux") && std::path::Path::new("/sys/kernel/security").exists() {
-        walls.push(Boundary::Landlock { steward: binary::steward() });
+    #[cfg(target_os = "linux")]
+    match Boundary::landlock(&binary::steward()) {
+        Ok(wall) => walls.push(wall),
+        Err(why) => eprintln!("skipped: no Landlock ({why})"),
     }
     walls
 }

@@ -24,7 +24,9 @@ pub enum FrameError {
     NotAFile { path: PathBuf },
     #[error("frame: the file has {bytes} bytes, the limit is {MAX_BYTES}; attach a smaller picture")]
     TooLong { bytes: u64 },
-    #[error("frame: the picture is {width}×{height}, the limits are {MAX_SIDE} a side and {MAX_PIXELS} pixels")]
+    #[error(
+        "frame: the picture is {width}×{height}, the limits are {MAX_SIDE} a side and {MAX_PIXELS} pixels"
+    )]
     TooLarge { width: u32, height: u32 },
     #[error("frame: the file is no readable PNG, JPEG or WebP picture ({why})")]
     NotAPicture { why: String },
@@ -87,7 +89,8 @@ pub fn forget(home: &Home, files: &[String]) {
 
 /// True for the names this module gives: nothing else is opened under `frames/`.
 fn is_name(file: &str) -> bool {
-    file.strip_suffix(".png").is_some_and(|hash| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
+    file.strip_suffix(".png")
+        .is_some_and(|hash| hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn read_capped(path: &Path) -> Result<Vec<u8>, FrameError> {

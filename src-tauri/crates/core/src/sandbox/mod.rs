@@ -67,11 +67,8 @@ impl Boundary {
                 Ok(bwrap) => return Self::Bubblewrap { bwrap },
                 Err(why) => why,
             };
-            match landlock::available() {
-                Ok(()) if steward.is_file() => Self::Landlock { steward: steward.to_owned() },
-                Ok(()) => Self::None { reason: format!("{bwrap}; and {} is missing", steward.display()) },
-                Err(landlock) => Self::None { reason: format!("{bwrap}; {landlock}") },
-            }
+            Self::landlock(steward)
+                .unwrap_or_else(|landlock| Self::None { reason: format!("{bwrap}; {landlock}") })
         }
         #[cfg(target_os = "macos")]
         {
@@ -86,6 +83,17 @@ impl Boundary {
         {
             let _ = steward;
             Self::None { reason: "this system has no boundary that Steward knows".to_owned() }
+        }
+    }
+
+    /// The second choice on Linux, where the kernel has it.
+    #[cfg(target_os = "linux")]
+    pub fn landlock(steward: &Path) -> Result<Self, String> {
+        landlock::available()?;
+        if steward.is_file() {
+            Ok(Self::Landlock { steward: steward.to_owned() })
+        } else {
+            Err(format!("{} is missing, which supervises under Landlock", steward.display()))
         }
     }
 
