@@ -70,7 +70,13 @@ pub struct DiffHead {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FileHead {
-    pub path: String,
+    pub path: ForeignText,
+}
+
+/// Text of others as the digest carries it: inside its envelope.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
+pub struct ForeignText {
+    pub text: String,
 }
 
 /// The hash by which a submission names its digest.
@@ -113,7 +119,7 @@ fn lines_of(file: &str, digest: &DigestHead, review: &Path) -> Option<u32> {
         let rest = usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"));
         u32::try_from(breaks + rest).ok()
     };
-    let in_diff = || digest.diff.files.iter().any(|known| known.path == file);
+    let in_diff = || digest.diff.files.iter().any(|known| known.path.text == file);
     // A removed file that was not exported (binary, too large) can still be cited.
     count("tree").or_else(|| in_diff().then(|| count("base").unwrap_or(u32::MAX)))
 }

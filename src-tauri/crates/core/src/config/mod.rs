@@ -20,6 +20,7 @@ pub use types::{
     Account, Adapter, AgentChoice, CommitIdentity, Config, ForgeChoice, Notifications, QuietHours, RepoMode,
     Repository, Retention, Review, Role, Spend, Switch, Workspace, WorkspaceMatch,
 };
+pub(crate) use watch::write_private;
 pub use watch::{ConfigWatch, Loaded, LoadedFrom};
 
 /// A text that was read: the configuration it gives, what is wrong with it, and where each value

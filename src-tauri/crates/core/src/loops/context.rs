@@ -7,6 +7,7 @@ use crate::clock::SharedClock;
 use crate::config::{Config, ConfigWatch};
 use crate::git::{Git, GitError};
 use crate::home::Home;
+use crate::keychain::Keychain;
 use crate::sandbox::Boundary;
 use crate::store::Store;
 
@@ -17,6 +18,8 @@ pub struct Ctx {
     pub store: Store,
     pub clock: SharedClock,
     pub config: Arc<ConfigWatch>,
+    /// Where the agent's credential lies.
+    pub keychain: Keychain,
     /// The command-line binary: it serves the tools inside the boundary.
     pub steward: PathBuf,
     found: Arc<Found>,
@@ -37,7 +40,12 @@ impl Ctx {
         config: Arc<ConfigWatch>,
         steward: PathBuf,
     ) -> Self {
-        Self { home, store, clock, config, steward, found: Arc::default() }
+        Self { home, store, clock, config, keychain: Keychain::from_env(), steward, found: Arc::default() }
+    }
+
+    /// The same with another keyring before it.
+    pub fn with_keychain(self, keychain: Keychain) -> Self {
+        Self { keychain, ..self }
     }
 
     /// The configuration in force, read again now: what is decided by it spends money or speaks.

@@ -1,9 +1,11 @@
 //! The loops: observe, decide by the rules, record, act.
 
 mod context;
+mod failpoint;
 pub mod pause;
 pub mod review;
 pub mod seat;
+pub mod supervisor;
 pub mod task;
 
 pub use context::Ctx;

@@ -64,6 +64,12 @@ pub fn withdraw(tx: &WriteTx<'_>, key: &str) -> Result<bool, StoreError> {
     Ok(changed == 1)
 }
 
+/// Puts back a notification that could not be shown.
+pub fn put_back(tx: &WriteTx<'_>, key: &str) -> Result<(), StoreError> {
+    tx.execute("UPDATE notices SET shown_at = NULL WHERE key = :key", named_params! { ":key": key })?;
+    Ok(())
+}
+
 /// How many notifications were ever written for a target.
 pub fn count_for(tx: &ReadTx<'_>, target: &str) -> Result<u32, StoreError> {
     tx.query_row(

@@ -244,74 +244,48 @@ pub fn unfinished(tx: &ReadTx<'_>) -> Result<Vec<ReviewRecord>, StoreError> {
     )
 }
 
-/// The queued reviews, oldest first.
-pub fn queued(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
-    tx.query_all("SELECT id FROM reviews WHERE state = 'queued' ORDER BY id", [], |row| {
-        row.get("id").map(ReviewId)
-    })
-}
-
-/// The held reviews that may still publish, oldest first.
-pub fn held(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
+/// The open reviews, oldest first: state, and whether a cancel is asked. A stale hold is not open.
+pub fn open(tx: &ReadTx<'_>) -> Result<Vec<(ReviewId, ReviewState, bool)>, StoreError> {
     tx.query_all(
-        "SELECT id FROM reviews WHERE state = 'held' AND stale_reason IS NULL ORDER BY id",
+        "SELECT id, state, cancel_asked FROM reviews
+         WHERE state NOT IN ('published', 'ended') AND NOT (state = 'held' AND stale_reason IS NOT NULL)
+         ORDER BY id",
         [],
-        |row| row.get("id").map(ReviewId),
+        |row| Ok((ReviewId(row.get("id")?), sql::word(row, "state")?, row.get("cancel_asked")?)),
     )
 }
 
-/// Reviews whose person asked to cancel them and that still run.
-pub fn cancels_asked(tx: &ReadTx<'_>) -> Result<Vec<ReviewId>, StoreError> {
+/// The held reviews that may still publish, with their tasks, oldest first.
+pub fn held(tx: &ReadTx<'_>) -> Result<Vec<(ReviewId, TaskId)>, StoreError> {
     tx.query_all(
-        &format!("SELECT id FROM reviews WHERE state IN {OPEN} AND cancel_asked = 1 ORDER BY id"),
+        "SELECT id, task FROM reviews WHERE state = 'held' AND stale_reason IS NULL ORDER BY id",
         [],
-        |row| row.get("id").map(ReviewId),
+        |row| Ok((ReviewId(row.get("id")?), TaskId(row.get("task")?))),
     )
 }
 
-/// Fresh reviews that can still turn stale: open ones, and the published ones.
-pub fn fresh(tx: &ReadTx<'_>) -> Result<Vec<FreshReview>, StoreError> {
+/// The reviews of a task that can still turn stale, oldest first.
+pub fn fresh_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<ReviewRecord>, StoreError> {
     tx.query_all(
-        "SELECT r.id, r.task, r.sha, r.contract_version, r.state, r.held_at,
-                t.workspace_path, t.branch, t.head,
-                (SELECT max(version) FROM contracts c WHERE c.task = r.task) AS contract_now,
-                (SELECT max(p.id) FROM reviews p WHERE p.task = r.task AND p.state = 'published') AS newest_published
-         FROM reviews r JOIN tasks t ON t.id = r.task
+        &format!(
+            "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
+             WHERE r.task = :task AND r.stale_reason IS NULL AND r.state <> 'ended' ORDER BY r.id"
+        ),
+        named_params! { ":task": task.0 },
+        read,
+    )
+}
+
+/// The local tasks that have a review which can still turn stale, with where their branch lies.
+pub fn watched(tx: &ReadTx<'_>) -> Result<Vec<(TaskId, String, String)>, StoreError> {
+    tx.query_all(
+        "SELECT DISTINCT t.id, t.workspace_path, t.branch FROM reviews r JOIN tasks t ON t.id = r.task
          WHERE r.stale_reason IS NULL AND r.state <> 'ended'
-         ORDER BY r.id",
+           AND t.workspace_path IS NOT NULL AND t.branch IS NOT NULL
+         ORDER BY t.id",
         [],
-        |row| {
-            Ok(FreshReview {
-                id: ReviewId(row.get("id")?),
-                task: TaskId(row.get("task")?),
-                sha: sql::sha(row, "sha")?,
-                contract_version: row.get("contract_version")?,
-                state: sql::word(row, "state")?,
-                held_at: sql::time_opt(row, "held_at")?,
-                workspace_path: row.get("workspace_path")?,
-                branch: row.get("branch")?,
-                head: sql::sha_opt(row, "head")?,
-                contract_now: row.get("contract_now")?,
-                newest_published: row.get::<_, Option<i64>>("newest_published")?.map(ReviewId),
-            })
-        },
+        |row| Ok((TaskId(row.get("id")?), row.get("workspace_path")?, row.get("branch")?)),
     )
-}
-
-/// What staleness is judged from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FreshReview {
-    pub id: ReviewId,
-    pub task: TaskId,
-    pub sha: Sha,
-    pub contract_version: Option<u32>,
-    pub state: ReviewState,
-    pub held_at: Option<DateTime<Utc>>,
-    pub workspace_path: Option<String>,
-    pub branch: Option<String>,
-    pub head: Option<Sha>,
-    pub contract_now: Option<u32>,
-    pub newest_published: Option<ReviewId>,
 }
 
 /// What every review of a task came to, oldest first: what a start is judged from.
@@ -416,6 +390,15 @@ pub fn progress(tx: &WriteTx<'_>, id: ReviewId, progress: &Progress) -> Result<b
         tx.topic(&format!("review:{id}"))?;
     }
     Ok(changed == 1)
+}
+
+/// Says what the seat of a running review is doing now.
+pub fn set_phase(tx: &WriteTx<'_>, id: ReviewId, phase: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE reviews SET phase = :phase WHERE id = :id AND state = 'running'",
+        named_params! { ":id": id.0, ":phase": phase },
+    )?;
+    Ok(())
 }
 
 /// running → submitted.

@@ -114,6 +114,17 @@ pub fn list(tx: &ReadTx<'_>, query: Option<&str>, limit: u32) -> Result<Vec<Task
     )
 }
 
+/// The tasks whose run stands so, newest change first.
+pub fn in_state(tx: &ReadTx<'_>, state: RunState) -> Result<Vec<TaskRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM tasks t WHERE t.state = :state ORDER BY t.updated_at DESC, t.id DESC"
+        ),
+        named_params! { ":state": sql::to_word(&state)? },
+        read,
+    )
+}
+
 /// How many tasks there are.
 pub fn count(tx: &ReadTx<'_>) -> Result<u32, StoreError> {
     tx.query_row("SELECT count(*) AS n FROM tasks", [], |row| row.get("n"))

@@ -15,7 +15,7 @@ pub fn current(tx: &ReadTx<'_>) -> Result<Breaker, StoreError> {
 }
 
 /// Counts one more review.
-pub(super) fn count(tx: &WriteTx<'_>, ending: Ending) -> Result<Breaker, StoreError> {
+pub(in crate::loops) fn count(tx: &WriteTx<'_>, ending: Ending) -> Result<Breaker, StoreError> {
     let before = current(tx)?;
     let after = before.after(ending);
     if after != before {

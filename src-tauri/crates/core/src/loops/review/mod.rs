@@ -1,8 +1,20 @@
 //! Reviews: started by a person or by themselves, driven to a verdict, kept honest afterwards.
 
 pub mod breaker;
+mod digest;
+mod digesting;
+mod drive;
+pub(crate) mod folders;
+mod found;
 mod observe;
+mod seating;
+mod settle;
 mod start;
+mod stop;
 
+pub(in crate::loops) use drive::end_unstarted;
+pub use drive::{DriveError, drive};
 pub use observe::{Observed, TaskGates, gates, observe};
-pub use start::{Ask, StartError, cancel, start};
+pub use settle::{settle, watch_stale};
+pub use start::{Ask, StartError, cancel, settings, start};
+pub use stop::{Stop, StopWhy};

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
-use steward_rules::diff::RepoPath;
+use steward_rules::diff::{Diff, RepoPath};
 use steward_rules::ids::{Sha, TaskId};
-use steward_rules::reading::{Cause, Reading};
-use steward_rules::review::facts::{BaseFacts, Evidence, Forge};
+use steward_rules::reading::{Cause, Reading, Why};
+use steward_rules::review::facts::{BaseFacts, BaseSource, CommitFacts, Evidence, Forge};
 use steward_rules::review::gate::ci::ci_fingerprint;
 use steward_rules::review::gate::{self, GateTable};
 use steward_rules::review::policy::ReviewPolicy;
@@ -15,7 +15,7 @@ use steward_rules::secret::Options;
 use tokio_util::sync::CancellationToken;
 
 use crate::config::{ForgeChoice, WorkspaceMatch};
-use crate::git::{BareClone, FactsRequest, Remote, SecretPass, Workspace, facts};
+use crate::git::{BareClone, FactsRequest, GitFacts, Remote, SecretPass, Tip, Workspace, facts};
 use crate::loops::Ctx;
 use crate::loops::task::{self, Place, TaskError, blocking};
 use crate::store::attached::{self, FrameRow};
@@ -28,6 +28,9 @@ const SALT: &str = "secret.salt";
 /// Everything that was read, and where it was read from.
 pub struct Observed {
     pub evidence: Evidence,
+    /// The change against the integration branch as the workspace last saw it, where the real one
+    /// could not be read: the seat can read it while the gates stay undecided.
+    pub as_last_seen: Option<GitFacts>,
     pub policy: ReviewPolicy,
     pub clone: BareClone,
     /// The checkout the task's branch stands in.
@@ -37,13 +40,35 @@ pub struct Observed {
 }
 
 impl Observed {
+    /// The change the seat is given.
+    pub fn diff(&self) -> Result<&Diff, &Why> {
+        match &self.as_last_seen {
+            Some(facts) => facts.diff.get(),
+            None => self.evidence.diff.get(),
+        }
+    }
+
+    pub fn base(&self) -> Result<&BaseFacts, &Why> {
+        match &self.as_last_seen {
+            Some(facts) => facts.base.get(),
+            None => self.evidence.base.get(),
+        }
+    }
+
+    pub fn commits(&self) -> Result<&Vec<CommitFacts>, &Why> {
+        match &self.as_last_seen {
+            Some(facts) => facts.commits.get(),
+            None => self.evidence.commits.get(),
+        }
+    }
+
     /// Judges what was read.
     pub fn judge(&self, now: DateTime<Utc>) -> GateTable {
         gate::evaluate(&self.evidence, &self.policy, now)
     }
 
     pub fn stats(&self) -> Stats {
-        match self.evidence.diff.get() {
+        match self.diff() {
             Ok(diff) => {
                 let (added, removed) = diff.totals();
                 Stats { files: u32::try_from(diff.files.len()).unwrap_or(u32::MAX), added, removed }
@@ -184,6 +209,10 @@ pub async fn observe(
             },
         };
         let read = facts::read(&clone, &workspace, &request, now, &cancel);
+        let as_last_seen = match read.diff.get() {
+            Ok(_) => None,
+            Err(_) => last_seen(&clone, &workspace, &request, now, &cancel),
+        };
         // The head outlives its branch: what was judged can be shown later.
         let base = read.base.get().ok().map(|base| base.tip.clone());
         if let Err(error) = clone.pin(id, &head, base.as_ref()) {
@@ -212,6 +241,7 @@ pub async fn observe(
                 handoffs,
                 ..unread(head, Some(place.branch), forge)
             },
+            as_last_seen,
             policy,
             clone,
             checkout,
@@ -219,6 +249,22 @@ pub async fn observe(
         })
     })
     .await
+}
+
+/// Everything against the integration branch as the workspace has it, without asking anybody.
+fn last_seen(
+    clone: &BareClone,
+    workspace: &Workspace,
+    request: &FactsRequest<'_>,
+    now: DateTime<Utc>,
+    cancel: &CancellationToken,
+) -> Option<GitFacts> {
+    let branch = request.integration;
+    let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
+    let sha = names.iter().find_map(|name| workspace.ref_tip(name).ok().flatten())?;
+    let tip = Tip { branch: branch.to_owned(), sha, fetched_at: now, source: BaseSource::RemoteTracking };
+    let facts = facts::read_against(clone, Reading::known(tip), request, cancel);
+    facts.diff.get().is_ok().then_some(facts)
 }
 
 /// The policy of the task's workspace, as the config file has it now.

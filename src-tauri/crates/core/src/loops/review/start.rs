@@ -186,7 +186,7 @@ pub async fn cancel(ctx: &Ctx, id: ReviewId) -> Result<(), StartError> {
 }
 
 /// The `review:` block as the rules take it.
-pub(crate) fn settings(config: &Config) -> ReviewSettings {
+pub fn settings(config: &Config) -> ReviewSettings {
     let review = &config.review;
     ReviewSettings {
         switch: match (review.enabled, &review.disabled_by) {

@@ -6,6 +6,7 @@ pub mod documents;
 use std::path::{Path, PathBuf};
 
 use steward_rules::ids::{Sha, TaskId};
+use steward_rules::reading::{Cause, Reading};
 
 pub use attach::{attach_contract, attach_frame, attach_handoff, attach_validator};
 
@@ -15,6 +16,9 @@ use crate::frames::FrameError;
 use crate::git::{Git, GitError, Workspace};
 use crate::store::tasks::{self, HeadRead, NewBranchTask, RunState, TaskRow};
 use crate::store::{Durability, StoreError};
+
+/// How the reason of a branch that is not there begins.
+const GONE: &str = "the branch is gone";
 
 /// Why something could not be done with a task.
 #[derive(Debug, thiserror::Error)]
@@ -127,6 +131,22 @@ pub async fn refresh(ctx: &Ctx, id: TaskId) -> Result<TaskRow, TaskError> {
     get(ctx, id).await
 }
 
+/// The task's head as git shows it now; `Known(None)` when its branch is gone. The task is brought up
+/// to date by the way.
+pub async fn head_now(ctx: &Ctx, id: TaskId) -> Result<Reading<Option<Sha>>, StoreError> {
+    let unread = |why: String| Reading::unread(Cause::GitFailed, why);
+    let task = match refresh(ctx, id).await {
+        Ok(task) => task,
+        Err(TaskError::Store(error)) => return Err(error),
+        Err(error) => return Ok(unread(error.to_string())),
+    };
+    match task.unreadable {
+        None => Ok(Reading::known(task.head)),
+        Some(why) if why.starts_with(GONE) => Ok(Reading::known(None)),
+        Some(why) => Ok(unread(why)),
+    }
+}
+
 /// Records how the task's run ended, and reads its head once more.
 pub async fn finish(ctx: &Ctx, id: TaskId, state: RunState) -> Result<TaskRow, TaskError> {
     get(ctx, id).await?;
@@ -201,6 +221,7 @@ fn read_head(
             let fork_point = if first { fork_point(git, workspace, &head, integration) } else { None };
             HeadRead::Seen { head, fork_point }
         }
+        Err(error @ GitError::MissingBranch { .. }) => HeadRead::Unreadable(format!("{GONE} ({error})")),
         Err(error) => HeadRead::Unreadable(error.to_string()),
     }
 }

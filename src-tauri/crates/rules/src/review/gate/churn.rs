@@ -52,6 +52,16 @@ pub(super) fn check(evidence: &Evidence, policy: &ReviewPolicy, _now: DateTime<U
     result(GateId::NoChurn, judge(evidence, policy))
 }
 
+pub(super) fn is_lockfile(path: &RepoPath, policy: &ReviewPolicy) -> bool {
+    let name = path.file_name();
+    LOCKS.iter().any(|lock| lock.name.as_bytes() == name)
+        || policy.lock_pairs.iter().any(|(lock, _)| lock.as_bytes() == name)
+}
+
+pub(super) fn is_build_output(path: &RepoPath, policy: &ReviewPolicy) -> bool {
+    output(path, &Globs::new(&trimmed(&policy.source_dirs))).is_some()
+}
+
 fn judge<'a>(e: &'a Evidence, policy: &ReviewPolicy) -> Result<Answer, &'a Why> {
     let diff = e.diff.get()?;
     let (churn, sources) = (Globs::new(&policy.churn_globs), Globs::new(&trimmed(&policy.source_dirs)));

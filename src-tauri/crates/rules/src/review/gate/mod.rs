@@ -223,6 +223,16 @@ pub fn invalid_globs(patterns: &[String]) -> Vec<String> {
     globs::Globs::new(patterns).invalid
 }
 
+/// True for the lock file of a package manager, by its name.
+pub fn is_lockfile(path: &crate::diff::RepoPath, policy: &ReviewPolicy) -> bool {
+    churn::is_lockfile(path, policy)
+}
+
+/// True for what build tools write, by its folders.
+pub fn is_build_output(path: &crate::diff::RepoPath, policy: &ReviewPolicy) -> bool {
+    churn::is_build_output(path, policy)
+}
+
 /// The best verdict the gates allow; `None` while any gate is undecided, so that nothing is
 /// published then.
 pub fn cap(table: &GateTable) -> Option<Verdict> {

@@ -1,0 +1,269 @@
+//! The last phase: compute the gates again, then publish, hold, or keep unpublished.
+
+use steward_rules::ids::{ReviewId, Sha, TaskId};
+use steward_rules::reading::Reading;
+use steward_rules::review::gate::{self, GateId, GateState, GateTable};
+use steward_rules::review::lifecycle::{EndReason, Outcome, ReviewState, settle as decide};
+use steward_rules::review::settings::ReviewSettings;
+use steward_rules::review::verdict::{self, StaleFacts, StaleReason, Verdict};
+use steward_rules::untrusted::Untrusted;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::{DriveError, Ended, end_in, notice_key, target};
+use super::observe::observe;
+use super::start;
+use crate::loops::task::{self, TaskError};
+use crate::loops::{Ctx, failpoint};
+use crate::store::inbox::{self, Kind, NewEntry};
+use crate::store::reviews::ReviewRecord;
+use crate::store::tasks::TaskRow;
+use crate::store::{
+    Durability, ReadTx, StoreError, WriteTx, attached, findings, gates, notices, reviews, steps, tasks,
+};
+
+/// Computes the gates of a submitted or held review again and does what they allow.
+pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
+    let Some(review) = ctx.store.read(move |tx| reviews::get(tx, id)).await? else { return Ok(()) };
+    match review.state {
+        ReviewState::Submitted => {}
+        ReviewState::Held if review.stale_reason.is_none() => {}
+        ReviewState::Held
+        | ReviewState::Queued
+        | ReviewState::Digesting
+        | ReviewState::Running
+        | ReviewState::Published
+        | ReviewState::Ended => return Ok(()),
+    }
+    let head = task::head_now(ctx, review.task).await?;
+    let task = match task::get(ctx, review.task).await {
+        Ok(task) => task,
+        Err(TaskError::Store(error)) => return Err(error.into()),
+        Err(_) => return Ok(()),
+    };
+    let table = match observe(ctx, &task, &review.sha, &CancellationToken::new()).await {
+        Ok(observed) => Some(observed.judge(ctx.clock.now())),
+        Err(TaskError::Store(error)) => return Err(error.into()),
+        // The workspace cannot be opened now: what the gates said stands as undecided.
+        Err(error) => {
+            tracing::warn!(review = %id, %error, "the gates cannot be computed again");
+            None
+        }
+    };
+    let settings = start::settings(&ctx.config());
+    ctx.store.write(Durability::Full, move |tx| settle_in(tx, id, &head, table.as_ref(), &settings)).await?;
+    failpoint::reach("settled");
+    Ok(())
+}
+
+/// The one transaction that publishes, holds, or keeps a review unpublished.
+fn settle_in(
+    tx: &WriteTx<'_>,
+    id: ReviewId,
+    head: &Reading<Option<Sha>>,
+    table: Option<&GateTable>,
+    settings: &ReviewSettings,
+) -> Result<(), StoreError> {
+    let Some(review) = reviews::get(tx, id)? else { return Ok(()) };
+    if !matches!(review.state, ReviewState::Submitted | ReviewState::Held) || review.cancel_asked {
+        return Ok(());
+    }
+    if let Some(table) = table {
+        gates::record(tx, id, table)?;
+    }
+    let stale = stale_now(tx, &review, head)?;
+    let outcome = match table {
+        Some(table) => decide(table, stale, settings),
+        None => match stale {
+            Some(reason) => Outcome::Stale { reason },
+            None if !settings.is_on() => Outcome::Cancel,
+            None => Outcome::Hold { undecided: review.waits_for.clone() },
+        },
+    };
+    match outcome {
+        Outcome::Publish { cap } => match table {
+            Some(table) => publish(tx, &review, cap, table),
+            None => Ok(()),
+        },
+        Outcome::Hold { undecided } => hold(tx, &review, &undecided),
+        Outcome::Stale { reason } => {
+            turn_stale(tx, &review, reason)?;
+            if review.state == ReviewState::Submitted {
+                reviews::hold(tx, id)?;
+            }
+            Ok(())
+        }
+        Outcome::Cancel => {
+            let detail = super::stop::StopWhy::SwitchedOff.detail();
+            end_in(tx, id, &Ended { reason: EndReason::Cancelled, detail, usage: None })
+        }
+    }
+}
+
+fn hold(tx: &WriteTx<'_>, review: &ReviewRecord, undecided: &[GateId]) -> Result<(), StoreError> {
+    if reviews::hold(tx, review.id)? {
+        let names: Vec<&str> = undecided.iter().map(|gate| gate.as_str()).collect();
+        steps::add(tx, review.id, "state", &format!("held until decided: {}", names.join(", ")))?;
+    }
+    Ok(())
+}
+
+fn publish(
+    tx: &WriteTx<'_>,
+    review: &ReviewRecord,
+    cap: Verdict,
+    table: &GateTable,
+) -> Result<(), StoreError> {
+    let Some(said) = review.seat_verdict else {
+        return Err(StoreError::Value("a submitted review has no verdict of its seat".to_owned()));
+    };
+    // What was not read lowers the seat's own word, before any gate does.
+    let seat = if review.lowered_because.is_empty() { said } else { said.min(Verdict::Changes) };
+    let last = verdict::finish(seat, cap);
+    let mut because = review.lowered_because.clone();
+    if last.lowered && !table.own_findings.is_empty() {
+        because.push(format!("Steward itself has findings: {}", table.own_findings.len()));
+    }
+    let outcome = reviews::Outcome {
+        verdict: last.verdict,
+        cap,
+        lowered_by: gate::lowered_by(seat, table),
+        lowered_because: because,
+    };
+    if !reviews::publish(tx, review.id, &outcome)? {
+        return Ok(());
+    }
+    steps::add(tx, review.id, "state", &format!("published: {}", last.verdict.as_str()))?;
+    for older in reviews::fresh_of(tx, review.task)? {
+        if older.id < review.id {
+            turn_stale(tx, &older, StaleReason::NewerReview)?;
+        }
+    }
+    announce(tx, review, last.verdict, table)?;
+    failpoint::reach("publishing");
+    tx.topic("tasks")
+}
+
+/// The inbox entry and the notification of a verdict, in the transaction that publishes it.
+fn announce(
+    tx: &WriteTx<'_>,
+    review: &ReviewRecord,
+    verdict: Verdict,
+    table: &GateTable,
+) -> Result<(), StoreError> {
+    let task = tasks::get(tx, review.task)?;
+    let title = Untrusted::new(review.title.as_str()).one_line(120);
+    inbox::upsert(
+        tx,
+        &NewEntry {
+            kind: Kind::Review,
+            subject: format!("task:{}", review.task),
+            target: target(review.id),
+            title: title.clone(),
+            source: source(task.as_ref()),
+            chip: verdict.as_str().to_owned(),
+        },
+    )?;
+    let pending = findings::of(tx, review.id)?.iter().filter(|finding| finding.state.is_pending()).count();
+    let failed: Vec<&str> = table
+        .results
+        .iter()
+        .filter(|result| result.state == GateState::Fail)
+        .map(|result| result.id.as_str())
+        .collect();
+    let mut body = match pending {
+        0 => "No open findings".to_owned(),
+        1 => "1 finding".to_owned(),
+        count => format!("{count} findings"),
+    };
+    if !failed.is_empty() {
+        body.push_str(&format!(" · failed: {}", failed.join(", ")));
+    }
+    let head = format!("{} · #{} {title}", verdict.as_str(), review.task);
+    notices::add(tx, &notice_key(review.id), &target(review.id), &head, &body)?;
+    tx.topic("notices")
+}
+
+fn source(task: Option<&TaskRow>) -> String {
+    let Some(task) = task else { return String::new() };
+    let place = task.repository.as_deref().or(task.workspace.as_deref()).unwrap_or_default();
+    match &task.branch {
+        Some(branch) => Untrusted::new(format!("{place} · {branch}")).one_line(200),
+        None => Untrusted::new(place).one_line(200),
+    }
+}
+
+/// Why this review is stale, from what the database knows and the head as it was just read.
+pub(super) fn stale_now(
+    tx: &ReadTx<'_>,
+    review: &ReviewRecord,
+    head: &Reading<Option<Sha>>,
+) -> Result<Option<StaleReason>, StoreError> {
+    let others: Vec<(ReviewId, ReviewState)> =
+        reviews::past(tx, review.task)?.into_iter().map(|past| (past.id, past.state)).collect();
+    let held_since = match review.state {
+        ReviewState::Held => review.held_at,
+        ReviewState::Queued
+        | ReviewState::Digesting
+        | ReviewState::Running
+        | ReviewState::Submitted
+        | ReviewState::Published
+        | ReviewState::Ended => None,
+    };
+    let facts = StaleFacts {
+        already: review.stale_reason,
+        reviewed: &review.sha,
+        head,
+        reviewed_contract: review.contract_version,
+        contract: attached::contract_version(tx, review.task)?,
+        newer: verdict::newer_published(review.id, &others),
+        held_since,
+    };
+    Ok(verdict::stale(&facts, tx.now()))
+}
+
+/// Turns a review stale, once: it leaves the inbox, and a notification nobody saw is not shown any more.
+pub(super) fn turn_stale(
+    tx: &WriteTx<'_>,
+    review: &ReviewRecord,
+    reason: StaleReason,
+) -> Result<(), StoreError> {
+    if !reviews::set_stale(tx, review.id, reason)? {
+        return Ok(());
+    }
+    inbox::withdraw(tx, Kind::Review, &target(review.id))?;
+    notices::withdraw(tx, &notice_key(review.id))?;
+    steps::add(tx, review.id, "state", &format!("stale: {}", reason.as_str()))?;
+    tx.topic("tasks")
+}
+
+/// Looks whether the fresh reviews of a task are stale by now; true when one turned.
+pub async fn watch_stale(ctx: &Ctx, task: TaskId) -> Result<bool, DriveError> {
+    let head = task::head_now(ctx, task).await?;
+    let turned = ctx
+        .store
+        .read({
+            let head = head.clone();
+            move |tx| {
+                let mut turned = false;
+                for review in reviews::fresh_of(tx, task)? {
+                    turned |= stale_now(tx, &review, &head)?.is_some();
+                }
+                Ok::<_, StoreError>(turned)
+            }
+        })
+        .await?;
+    if !turned {
+        return Ok(false);
+    }
+    ctx.store
+        .write(Durability::Full, move |tx| {
+            for review in reviews::fresh_of(tx, task)? {
+                if let Some(reason) = stale_now(tx, &review, &head)? {
+                    turn_stale(tx, &review, reason)?;
+                }
+            }
+            Ok::<_, StoreError>(())
+        })
+        .await?;
+    Ok(true)
+}

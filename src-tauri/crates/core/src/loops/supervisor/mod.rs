@@ -1,0 +1,181 @@
+//! The runtime: one per data folder, it picks up queued reviews, watches what may turn stale, and
+//! keeps the house in order.
+
+mod automatic;
+mod heads;
+mod notify;
+mod queue;
+mod recover;
+mod upkeep;
+mod watch;
+
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use chrono::{DateTime, Utc};
+use steward_rules::ids::ReviewId;
+use steward_rules::review::lifecycle::ReviewState;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+pub use notify::{NoticeSink, Nowhere};
+
+use super::Ctx;
+use super::review::DriveError;
+use crate::lock::{HolderKind, LockError, RuntimeLock};
+use crate::store::reviews::ReviewRecord;
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, notices, reviews, settings, sql};
+
+/// When the runtime last looked, for every process to see.
+const TICK: &str = "runtime.tick";
+/// How long a closing runtime waits for its seats.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// How often a waiting command looks at its review.
+const LOOK: Duration = Duration::from_millis(150);
+
+/// Why the runtime cannot be hosted here.
+#[derive(Debug, thiserror::Error)]
+pub enum RuntimeError {
+    #[error(transparent)]
+    Lock(#[from] LockError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    #[error(transparent)]
+    Drive(#[from] DriveError),
+    #[error("there is no review {0}; `steward list` shows those there are")]
+    NoReview(ReviewId),
+}
+
+/// A running runtime. Dropping it stops its loops without waiting; [`Runtime::stop`] waits.
+pub struct Runtime {
+    ctx: Ctx,
+    stop: CancellationToken,
+    loops: Vec<JoinHandle<()>>,
+    trouble: Trouble,
+    _lock: RuntimeLock,
+}
+
+/// Why the last tick did not do its work, if it did not.
+#[derive(Clone, Default)]
+pub(super) struct Trouble(Arc<Mutex<Option<String>>>);
+
+impl Trouble {
+    /// Keeps what a tick came to.
+    fn note(&self, what: &str, result: Result<(), StoreError>) {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        match result {
+            Ok(()) => *kept = None,
+            Err(error) => {
+                tracing::warn!(what, %error, "a tick did not do its work");
+                *kept = Some(error.to_string());
+            }
+        }
+    }
+
+    fn current(&self) -> Option<String> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Runtime {
+    /// Takes the data folder's lock, takes up what an earlier runtime left, and runs the loops.
+    pub async fn start(ctx: Ctx, kind: HolderKind, sink: Arc<dyn NoticeSink>) -> Result<Self, RuntimeError> {
+        let mut runtime = Self::take(ctx, kind).await?;
+        let (queue, watch) = (Trouble::default(), runtime.trouble.clone());
+        runtime.trouble = queue.clone();
+        let both = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
+        runtime.loops.push(tokio::spawn(both.run()));
+        runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink)));
+        let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch);
+        runtime.loops.push(tokio::spawn(watcher.run()));
+        Ok(runtime)
+    }
+
+    async fn take(ctx: Ctx, kind: HolderKind) -> Result<Self, RuntimeError> {
+        let (home, now) = (ctx.home.clone(), ctx.clock.now());
+        let lock = tokio::task::spawn_blocking(move || RuntimeLock::take(&home, kind, now))
+            .await
+            .map_err(|_| StoreError::Stopped)??;
+        recover::all(&ctx).await?;
+        mark_tick(&ctx).await?;
+        Ok(Self {
+            ctx,
+            stop: CancellationToken::new(),
+            loops: Vec::new(),
+            trouble: Trouble::default(),
+            _lock: lock,
+        })
+    }
+
+    /// Why the last tick did not do its work, if it did not: shown as *degraded*.
+    pub fn trouble(&self) -> Option<String> {
+        self.trouble.current()
+    }
+
+    /// Stops seats and loops, and lets go of the data folder.
+    pub async fn stop(mut self) {
+        self.stop.cancel();
+        for task in self.loops.drain(..) {
+            if tokio::time::timeout(PATIENCE, task).await.is_err() {
+                tracing::warn!("a loop did not end in time");
+            }
+        }
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+/// Hosts a runtime in this process for one review alone, until it is held or over. `seen` is called
+/// whenever the review's row changed.
+pub async fn run_one(
+    ctx: &Ctx,
+    id: ReviewId,
+    mut seen: impl FnMut(&ReviewRecord),
+) -> Result<ReviewRecord, RuntimeError> {
+    let mut runtime = Runtime::take(ctx.clone(), HolderKind::Command).await?;
+    let queue = queue::Queue::new(ctx.clone(), runtime.stop.clone(), Some(id), runtime.trouble.clone());
+    runtime.loops.push(tokio::spawn(queue.run()));
+    let mut last: Option<ReviewRecord> = None;
+    let result = loop {
+        match ctx.store.read(move |tx| reviews::get(tx, id)).await {
+            Err(error) => break Err(error.into()),
+            Ok(None) => break Err(RuntimeError::NoReview(id)),
+            Ok(Some(review)) => {
+                if last.as_ref() != Some(&review) {
+                    seen(&review);
+                }
+                match review.state {
+                    ReviewState::Held | ReviewState::Published | ReviewState::Ended => break Ok(review),
+                    ReviewState::Queued
+                    | ReviewState::Digesting
+                    | ReviewState::Running
+                    | ReviewState::Submitted => last = Some(review),
+                }
+            }
+        }
+        tokio::time::sleep(LOOK).await;
+    };
+    runtime.stop().await;
+    if result.is_ok() {
+        // Whoever waited at the terminal has seen it.
+        ctx.store
+            .write(Durability::Full, move |tx| notices::shown(tx, &format!("review:{id}")).map(drop))
+            .await?;
+    }
+    result
+}
+
+/// When the runtime last looked, by the database.
+pub fn last_tick(tx: &ReadTx<'_>) -> Result<Option<DateTime<Utc>>, StoreError> {
+    Ok(settings::get(tx, TICK)?.as_deref().and_then(sql::parse_utc))
+}
+
+async fn mark_tick(ctx: &Ctx) -> Result<(), StoreError> {
+    ctx.store
+        .write(Durability::Normal, |tx: &WriteTx<'_>| settings::set(tx, TICK, &sql::utc_text(tx.now())))
+        .await
+}

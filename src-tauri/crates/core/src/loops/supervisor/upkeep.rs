@@ -1,0 +1,41 @@
+//! Keeps the house in order: old rows, folders, pictures and logs go, a backup is made each day.
+
+use chrono::{DateTime, Utc};
+
+use crate::frames;
+use crate::loops::Ctx;
+use crate::loops::review::folders;
+use crate::store::{Durability, StoreError, attached, inbox, outbox, reviews};
+use crate::telemetry;
+
+/// Topics older than this are of no use: a window that slept refetches everything.
+const TOPICS_KEPT: chrono::Duration = chrono::Duration::hours(24);
+
+pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
+    let keep = ctx.config.current().config.retention;
+    let now = ctx.clock.now();
+    let days = |days: u32| -> DateTime<Utc> { now - chrono::Duration::days(i64::from(days)) };
+    let (done, pictures) = (days(keep.done_days), days(keep.frame_days));
+    let files = ctx
+        .store
+        .write(Durability::Normal, move |tx| {
+            outbox::prune(tx, now - TOPICS_KEPT)?;
+            inbox::prune(tx, done)?;
+            attached::prune_frames(tx, pictures)
+        })
+        .await?;
+    let running: Vec<_> = ctx.store.read(reviews::open).await?.into_iter().map(|(id, ..)| id).collect();
+    let (home, seats) = (ctx.home.clone(), days(keep.seat_days));
+    let swept = tokio::task::spawn_blocking(move || {
+        frames::forget(&home, &files);
+        folders::sweep(&home, &running, Some(seats));
+        if let Err(error) = telemetry::prune(home.logs(), now, keep.logs_days) {
+            tracing::warn!(%error, "old logs are left over");
+        }
+    });
+    let _ = swept.await;
+    if let Some(made) = ctx.store.daily_backup().await? {
+        tracing::info!(path = %made.display(), "backed up");
+    }
+    Ok(())
+}
