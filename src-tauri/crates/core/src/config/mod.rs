@@ -2,12 +2,14 @@
 //! text does not parse (product.md, *config.yaml*).
 
 pub mod blocks;
+pub mod edit;
 pub mod fields;
 mod problem;
 pub mod raw;
 mod resolve;
 mod review;
 pub mod seats;
+mod splice;
 mod types;
 mod watch;
 mod workspaces;
@@ -47,6 +49,9 @@ pub fn check(text: &str, person: Option<&Path>) -> Result<Checked, Problem> {
     })
 }
 
+/// The first `config.yaml`: nothing but comments that show what may stand in it.
+pub const TEMPLATE: &str = include_str!("template.yaml");
+
 /// The JSON Schema of `config.yaml`, for editors.
 pub fn schema() -> serde_json::Value {
     let mut schema = schemars::schema_for!(blocks::RawConfig).to_value();
@@ -54,4 +59,25 @@ pub fn schema() -> serde_json::Value {
         root.insert("title".to_owned(), "Steward configuration".into());
     }
     schema
+}
+
+/// The text of `config.schema.json`, with its keys in order.
+pub fn schema_text() -> String {
+    let mut text = serde_json::to_string_pretty(&sorted(schema()))
+        .expect("BUG: a JSON value with text keys can always be written");
+    text.push('\n');
+    text
+}
+
+/// Another crate of the build may make JSON maps keep the order of their insertion.
+fn sorted(value: serde_json::Value) -> serde_json::Value {
+    match value {
+        serde_json::Value::Object(map) => {
+            let ordered: std::collections::BTreeMap<_, _> =
+                map.into_iter().map(|(key, value)| (key, sorted(value))).collect();
+            ordered.into_iter().collect()
+        }
+        serde_json::Value::Array(items) => items.into_iter().map(sorted).collect(),
+        other => other,
+    }
 }

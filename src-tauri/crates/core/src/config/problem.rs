@@ -52,6 +52,11 @@ impl Problem {
         self
     }
 
+    /// The line it is about, without its number.
+    pub(crate) fn snippet_line(&self) -> Option<&str> {
+        self.snippet.as_deref()?.lines().next()?.split_once(" | ").map(|(_, line)| line)
+    }
+
     /// Adds the line it is about, cut around the place and safe to print.
     pub(crate) fn with_snippet(mut self, text: &str) -> Self {
         const WIDTH: usize = 100;

@@ -83,9 +83,9 @@ impl Store {
 }
 
 fn integrity(tx: &ReadTx<'_>) -> Result<Check, StoreError> {
-    let found =
-        tx.query_all("PRAGMA integrity_check(20)", [], |row| row.get::<_, String>(0))
-            .or_else(|error| if error.is_damage() { Ok(vec![error.cause()]) } else { Err(error) })?;
+    let found = tx
+        .query_all("PRAGMA integrity_check(20)", [], |row| row.get::<_, String>(0))
+        .or_else(|error| if error.is_damage() { Ok(vec![error.cause()]) } else { Err(error) })?;
     Ok(match found.as_slice() {
         [answer] if answer == "ok" => Check::well("integrity", "every page and index is whole"),
         found => Check::not_well("integrity", CheckState::Bad, found.join("; "), RESTORE),
