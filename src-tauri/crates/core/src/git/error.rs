@@ -164,6 +164,7 @@ impl GitError {
             "ambiguous argument",
             "bad revision",
             "not our ref",
+            "info/alternates",
         ]) {
             Self::MissingObject { detail }
         } else {

@@ -137,12 +137,14 @@ fn range(
         // The one commit's patch is the whole diff.
         Some(single) if !commits.is_empty() => single.finish(),
         _ if merge_base == *request.head => Collect::default().finish(),
-        _ => collect(clone, &merge_base, request.head, cancel)?,
+        _ => collect(clone, Since::Commit(&merge_base), request.head, cancel)?,
     };
     let diff = blobs::look(clone, collected, &unshown, &mut scan, cancel)?;
     commits.reverse();
     let fork_point =
         request.fork_point.map(|sha| fork_point(clone, sha, &merge_base, &tip.sha)).transpose()?;
+    let mut secrets = scan.finish(request.secrets.exceptions);
+    secrets.commits = commits.len() as u64;
     Ok(Judged {
         base: BaseFacts {
             branch: tip.branch.clone(),
@@ -154,7 +156,7 @@ fn range(
         },
         diff,
         commits,
-        secrets: scan.finish(request.secrets.exceptions),
+        secrets,
     })
 }
 
@@ -180,16 +182,27 @@ fn merge_base(clone: &BareClone, tip: &Tip, head: &Sha, commits: &[CommitFacts])
     }
 }
 
+/// Where a diff begins.
+#[derive(Debug, Clone, Copy)]
+enum Since<'a> {
+    Commit(&'a Sha),
+    /// The merge base of this commit and the head; git finds it in the same process.
+    ForkOf(&'a Sha),
+}
+
 /// The diff of two commits, with the files whose blobs must be looked at. One git, no checkout.
-pub fn collect(
+fn collect(
     clone: &BareClone,
-    base: &Sha,
+    since: Since<'_>,
     head: &Sha,
     cancel: &CancellationToken,
 ) -> Result<Collected, GitError> {
     let mut args = vec!["diff-tree", "-r"];
     args.extend(PATCH);
-    args.extend([base.as_str(), head.as_str(), "--"]);
+    match since {
+        Since::Commit(base) => args.extend([base.as_str(), head.as_str(), "--"]),
+        Since::ForkOf(tip) => args.extend(["--merge-base", tip.as_str(), head.as_str(), "--"]),
+    }
     let mut parser = Parser::new(Shape::Diff);
     let mut sink = Collect::default();
     let read = |e: steward_rules::diff::parse::ParseError| GitError::answer("diff-tree", e.to_string());
@@ -201,9 +214,9 @@ pub fn collect(
     Ok(sink.finish())
 }
 
-/// The judged diff alone: files, modes, lines, and every content looked at.
-pub fn diff(clone: &BareClone, base: &Sha, head: &Sha, cancel: &CancellationToken) -> Result<Diff, GitError> {
-    let collected = collect(clone, base, head, cancel)?;
+/// The judged diff alone, since the head left `tip`: files, modes, lines, every content looked at.
+pub fn diff(clone: &BareClone, tip: &Sha, head: &Sha, cancel: &CancellationToken) -> Result<Diff, GitError> {
+    let collected = collect(clone, Since::ForkOf(tip), head, cancel)?;
     let mut no_secrets = Scan::new(Engine::shared(), Options::default(), "");
     blobs::look(clone, collected, &[], &mut no_secrets, cancel)
 }
