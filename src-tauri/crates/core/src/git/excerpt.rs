@@ -54,7 +54,7 @@ fn lines(bytes: &[u8]) -> Vec<&[u8]> {
 pub fn text(clone: &BareClone, commit: &Sha, path: &RepoPath) -> Result<Option<Vec<u8>>, GitError> {
     let cancel = CancellationToken::new();
     let mut found = None;
-    objects::tree(clone.git(), clone.dir(), commit, Depth::Named, &[path.raw()], &cancel, |entry| {
+    objects::tree(clone, commit, Depth::Named, &[path.raw()], &cancel, |entry| {
         let kind = Kind::from_mode(&entry.mode);
         if entry.path == *path && matches!(kind, Some(Kind::File | Kind::Executable)) {
             found = Some(entry.id);
@@ -63,7 +63,7 @@ pub fn text(clone: &BareClone, commit: &Sha, path: &RepoPath) -> Result<Option<V
     })?;
     let Some(id) = found else { return Ok(None) };
     let (mut bytes, mut whole) = (Vec::new(), true);
-    objects::read(clone.git(), clone.dir(), &[&id], &cancel, |_, piece| {
+    objects::read(clone, &[&id], &cancel, |_, piece| {
         match piece {
             Piece::Start { size } => whole = size <= FILE,
             Piece::Bytes(piece) if whole => bytes.extend_from_slice(piece),

@@ -118,7 +118,7 @@ pub fn tree(
     cancel: &CancellationToken,
 ) -> Result<Manifest, GitError> {
     let mut listed = Vec::new();
-    objects::tree(clone.git(), clone.dir(), head, Depth::AllSized, &[], cancel, |entry| {
+    objects::tree(clone, head, Depth::AllSized, &[], cancel, |entry| {
         listed.push(entry);
         Ok(())
     })?;
@@ -194,7 +194,7 @@ fn write(
     let mut folders: HashSet<PathBuf> = HashSet::from([root.to_owned()]);
     let mut content = Vec::new();
     let (mut total, mut over) = (0_u64, false);
-    objects::read(clone.git(), clone.dir(), &ids, cancel, |index, piece| {
+    objects::read(clone, &ids, cancel, |index, piece| {
         let Some((path, _)) = files.get(index) else { return Ok(()) };
         match piece {
             Piece::Start { size } => {

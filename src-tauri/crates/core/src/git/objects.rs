@@ -1,14 +1,14 @@
 //! Reads many blobs through one `cat-file --batch`, as they come.
 
 use std::ffi::OsStr;
-use std::path::Path;
 
 use steward_rules::diff::RepoPath;
 use steward_rules::ids::Sha;
 use tokio_util::sync::CancellationToken;
 
+use super::clone::BareClone;
 use super::error::GitError;
-use super::runner::{Flow, Git, Limits};
+use super::runner::{Flow, Limits};
 
 /// One step of the stream.
 #[derive(Debug)]
@@ -23,8 +23,7 @@ pub(super) enum Piece<'a> {
 
 /// Reads blobs in order; `each` gets the index of the id and a piece. A missing one is an error.
 pub(super) fn read(
-    git: &Git,
-    dir: &Path,
+    clone: &BareClone,
     ids: &[&Sha],
     cancel: &CancellationToken,
     mut each: impl FnMut(usize, Piece<'_>) -> Result<(), GitError>,
@@ -40,8 +39,8 @@ pub(super) fn read(
     let (mut index, mut left, mut inside) = (0_usize, 0_u64, false);
     let mut header = Vec::new();
     let answer = |detail: String| GitError::answer("cat-file", detail);
-    git.call(dir, ["cat-file", "--batch", "--buffer"])
-        .env("GIT_DIR", dir)
+    clone
+        .call(&["cat-file", "--batch", "--buffer"])
         .stdin(asked)
         .limits(Limits { bytes: 16 << 30, ..Limits::STREAM })
         .cancel(cancel)
@@ -116,8 +115,7 @@ pub(super) enum Depth {
 
 /// Lists a commit's tree, entry by entry.
 pub(super) fn tree(
-    git: &Git,
-    dir: &Path,
+    clone: &BareClone,
     commit: &Sha,
     depth: Depth,
     paths: &[&[u8]],
@@ -134,8 +132,10 @@ pub(super) fn tree(
     args.extend([commit.as_str().as_ref(), "--".as_ref()] as [&OsStr; 2]);
     args.extend(paths.iter().map(|p| OsStr::from_bytes(p)));
     let mut pending = Vec::new();
-    git.call(dir, args)
-        .env("GIT_DIR", dir)
+    clone
+        .git()
+        .call(clone.dir(), args)
+        .env("GIT_DIR", clone.dir())
         .env("GIT_LITERAL_PATHSPECS", "1")
         .limits(Limits { bytes: 512 << 20, ..Limits::LIST })
         .cancel(cancel)

@@ -45,7 +45,7 @@ pub(super) fn look(
     }
     let mut contents = vec![Content::None; ids.len()];
     let (mut first, mut whole, mut size, mut spent) = (Vec::new(), Vec::new(), 0_u64, 0_usize);
-    objects::read(clone.git(), clone.dir(), &ids, cancel, |index, piece| {
+    objects::read(clone, &ids, cancel, |index, piece| {
         match piece {
             Piece::Start { size: bytes } => {
                 size = bytes;

@@ -55,7 +55,7 @@ pub(super) fn read(
     named.extend(asked.iter().map(Vec::as_slice).filter(|path| !path.is_empty()));
     // Command lines have an end; a contract with many mutations takes more than one.
     for part in named.chunks(400) {
-        objects::tree(clone.git(), clone.dir(), request.head, Depth::Named, part, cancel, |entry| {
+        objects::tree(clone, request.head, Depth::Named, part, cancel, |entry| {
             let path = entry.path.raw();
             has_ci_definition |= CI
                 .iter()
@@ -118,7 +118,7 @@ fn workspaces(
     let mut texts = vec![Vec::new(); manifests.len()];
     let ids: Vec<&Sha> = manifests.iter().map(|(_, _, id)| *id).collect();
     let mut size = 0;
-    objects::read(clone.git(), clone.dir(), &ids, cancel, |index, piece| {
+    objects::read(clone, &ids, cancel, |index, piece| {
         match piece {
             Piece::Start { size: bytes } => size = bytes,
             Piece::Bytes(bytes) if size <= MANIFEST => texts[index].extend_from_slice(bytes),
@@ -138,7 +138,7 @@ fn workspaces(
     }
     // Folders that hold a manifest of the same kind, from one listing of names.
     let mut holders: Vec<(Vec<u8>, Vec<u8>)> = Vec::new();
-    objects::tree(clone.git(), clone.dir(), head, Depth::All, &[], cancel, |entry| {
+    objects::tree(clone, head, Depth::All, &[], cancel, |entry| {
         let name = entry.path.file_name();
         if matches!(name, b"package.json" | b"Cargo.toml" | b"go.mod" | b"pyproject.toml") {
             holders.push((entry.path.folder().to_vec(), name.to_vec()));
