@@ -437,7 +437,7 @@ export const reviews = [
     ...changes,
     id: 6,
     stale: true,
-    staleReason: "head",
+    staleReason: "head_moved",
     staleText: "the head moved from 1a2b3c4 to 9f31c07",
     sha: sha("1a2b3c4"),
     endedAt: before(180),

@@ -26,12 +26,15 @@ export function call<N extends CommandName>(name: N, request: Request<N>): Promi
 const hearers = new Set<(topic: string) => void>();
 let stopHearing: Stop | null = null;
 
+/** Says that the window itself changed something; what shows it is fetched again at once. */
+export function tellTopic(topic: string): void {
+  for (const hear of [...hearers]) hear(topic);
+}
+
 /** Hears topics. The host is listened to once, however many views are on the screen. */
 export function hearTopics(hear: (topic: string) => void): Stop {
   hearers.add(hear);
-  stopHearing ??= current.onTopic((topic) => {
-    for (const one of [...hearers]) one(topic);
-  });
+  stopHearing ??= current.onTopic(tellTopic);
   return () => {
     hearers.delete(hear);
     if (hearers.size > 0) return;

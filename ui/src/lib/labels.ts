@@ -83,8 +83,8 @@ export function reasonText(reason: string): string {
 }
 
 const STALE: Record<string, string> = {
-  head: "the head has moved",
-  contract: "the contract has a newer version",
+  head_moved: "the head has moved",
+  newer_contract: "the contract has a newer version",
   newer_review: "there is a newer review",
   hold_expired: "it was held for more than 24 hours",
 };

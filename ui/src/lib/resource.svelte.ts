@@ -1,6 +1,9 @@
 // A view of the core that stays true: fetched, fetched again on its topics, the last good one kept.
 import { type CommandName, call, hearTopics, type Refusal, type Request, refusal } from "../host";
 
+/** Topics were lost on the way: everything may have changed. */
+const EVERYTHING = "*";
+
 export interface Resource<T> {
   /** The last good answer. */
   readonly data: T | undefined;
@@ -71,7 +74,7 @@ export function resourceOf<K, T>(
   });
   $effect(() =>
     hearTopics((topic) => {
-      if (topics(topic)) void fetchNow();
+      if (topic === EVERYTHING || topics(topic)) void fetchNow();
     }),
   );
 

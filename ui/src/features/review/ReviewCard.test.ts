@@ -40,7 +40,7 @@ describe("the head of the card", () => {
   });
 
   test("a stale one has a banner instead of the chip", () => {
-    show({ stale: true, staleReason: "head", staleText: "the head moved to abc" });
+    show({ stale: true, staleReason: "head_moved", staleText: "the head moved to abc" });
     expect(screen.getByTestId("stale-banner").textContent).toContain("the head moved to abc");
     expect(screen.queryByTestId("verdict-chip")).toBeNull();
   });
@@ -48,7 +48,7 @@ describe("the head of the card", () => {
   test("turns stale before the reader's eyes", async () => {
     const { rerender } = show();
     expect(screen.queryByTestId("stale-banner")).toBeNull();
-    await rerender({ review: review({ stale: true, staleReason: "contract" }) });
+    await rerender({ review: review({ stale: true, staleReason: "newer_contract" }) });
     expect(screen.getByTestId("stale-banner").textContent).toContain("newer version");
     expect(screen.queryByTestId("verdict-chip")).toBeNull();
   });
