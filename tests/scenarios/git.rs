@@ -488,7 +488,11 @@ fn a_change_of_head_refs_or_files_shows_in_the_state() {
     let before = workspace.state().unwrap();
     assert_eq!(workspace.state().unwrap(), before);
     world.repo.write("README.md", b"other\n");
-    assert_ne!(workspace.state().unwrap().status, before.status);
+    let dirty = workspace.state().unwrap();
+    assert_ne!(dirty.status, before.status);
+    // An already changed file that changes again is seen too.
+    world.repo.write("README.md", b"OTHER\n");
+    assert_ne!(workspace.state().unwrap().status, dirty.status);
     world.repo.git(&["checkout", "--quiet", "--", "README.md"]);
     world.repo.git(&["tag", "t"]);
     assert_ne!(workspace.state().unwrap().refs, before.refs);

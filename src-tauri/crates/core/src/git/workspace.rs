@@ -265,15 +265,20 @@ impl Workspace {
                 self.common_dir.join("info/exclude").to_string_lossy().into_owned(),
             );
         // Plain switches that decide whether a file counts as changed; none of them names a program.
-        for key in [
-            "core.autocrlf",
-            "core.eol",
-            "core.fileMode",
-            "core.ignoreCase",
-            "core.symlinks",
-            "core.checkStat",
-        ] {
-            if let Some(value) = self.setting(key)? {
+        let switches = "^core\\.(autocrlf|eol|filemode|ignorecase|symlinks|checkstat)$";
+        let mut said = Vec::new();
+        let asked = self.call(&["config", "--null", "--get-regexp", switches]).stream(|chunk| {
+            said.extend_from_slice(chunk);
+            Ok(Flow::More)
+        });
+        match asked {
+            Ok(()) => {}
+            // None is set: exit code 1 without a word.
+            Err(GitError::Failed { detail, .. }) if detail == "no message" => {}
+            Err(error) => return Err(error),
+        }
+        for pair in said.split(|b| *b == 0) {
+            if let Some((key, value)) = String::from_utf8_lossy(pair).split_once('\n') {
                 call = call.setting(key, value);
             }
         }
@@ -284,29 +289,52 @@ impl Workspace {
     pub fn state(&self) -> Result<WorkspaceState, GitError> {
         let refs = self.refs(&["--format=%(objectname) %(refname) %(symref)"])?;
         let mut status = Sha256::new();
-        self.neutral(&["diff-files", "-z", "--ignore-submodules=dirty"])?.limits(Limits::LIST).stream(
-            |chunk| {
-                status.update(chunk);
+        let lists: [&[&str]; 3] = [
+            &["diff-files", "--name-only", "-z", "--ignore-submodules=dirty"],
+            &["ls-files", "--others", "--exclude-standard", "-z"],
+            &["ls-files", "--stage", "-z"],
+        ];
+        for (index, list) in lists.into_iter().enumerate() {
+            status.update(b"\0list\0");
+            let mut pending = Vec::new();
+            self.neutral(list)?.limits(Limits::LIST).stream(|chunk| {
+                pending.extend_from_slice(chunk);
+                let mut at = 0;
+                while let Some(end) = pending[at..].iter().position(|b| *b == 0) {
+                    let line = &pending[at..at + end];
+                    status.update(line);
+                    // A file that differed before must not differ otherwise afterwards.
+                    if index < 2 {
+                        status.update(self.stamp(line));
+                    }
+                    at += end + 1;
+                }
+                pending.drain(..at);
                 Ok(Flow::More)
-            },
-        )?;
-        status.update(b"\0others\0");
-        self.neutral(&["ls-files", "--others", "--exclude-standard", "-z"])?.limits(Limits::LIST).stream(
-            |chunk| {
-                status.update(chunk);
-                Ok(Flow::More)
-            },
-        )?;
-        status.update(b"\0index\0");
-        self.neutral(&["ls-files", "--stage", "-z"])?.limits(Limits::LIST).stream(|chunk| {
-            status.update(chunk);
-            Ok(Flow::More)
-        })?;
+            })?;
+        }
         Ok(WorkspaceState {
             head: self.head()?,
             refs: hex::encode(Sha256::digest(&refs)),
             status: hex::encode(status.finalize()),
         })
+    }
+
+    /// What changes whenever a file of the checkout is written.
+    fn stamp(&self, path: &[u8]) -> String {
+        use std::os::unix::fs::MetadataExt;
+        match std::fs::symlink_metadata(self.root.join(OsString::from_vec(path.to_vec()))) {
+            Ok(m) => format!(
+                "\0{} {} {}.{} {}.{}",
+                m.ino(),
+                m.size(),
+                m.mtime(),
+                m.mtime_nsec(),
+                m.ctime(),
+                m.ctime_nsec()
+            ),
+            Err(error) => format!("\0{:?}", error.kind()),
+        }
     }
 }
 
