@@ -25,32 +25,101 @@ const NAME_REST: usize = 40;
 /// The longest value that is read.
 const LONGEST: usize = 512;
 
-/// Reads the assignment whose name holds the keyword that ends at `at`.
-pub fn read(text: &[u8], at: usize) -> Option<Assigned> {
-    let mut at = at;
-    let name_end = (at + NAME_REST).min(text.len());
-    while at < name_end && is_name(text[at]) {
-        at += 1;
-    }
-    let name_end_at = at;
-    // `"name"`, `name]`, `'name')`, `\"name\"`
-    let mut closers = 0;
-    while closers < 3 && at < text.len() && matches!(text[at], b'"' | b'\'' | b'`' | b']' | b')' | b'\\') {
-        at += 1;
-        closers += 1;
-    }
-    at = skip_blanks(text, at);
-    at = operator(text, at)?;
-    let first = value(text, at).map(|given| Assigned { name_end: name_end_at, ..given })?;
-    // `name: Type = "value"`: the type stood where the value was looked for.
-    if first.quote == Quote::Bare {
-        let next = skip_blanks(text, first.value.end);
-        if text.get(next) == Some(&b'=') && text.get(next + 1) != Some(&b'=') {
-            return value(text, next + 1).map(|given| Assigned { name_end: name_end_at, ..given });
-        }
-    }
-    Some(first)
+/// Reads assignments of one text, and remembers the last: many keywords stand in one name, and one
+/// long value may hold many names.
+#[derive(Debug, Default)]
+pub struct Reader {
+    operator_end: usize,
+    given: Option<Assigned>,
+    bare: Range<usize>,
 }
+
+impl Reader {
+    /// The assignment whose name holds the keyword that ends at `at`.
+    pub fn read(&mut self, text: &[u8], at: usize) -> Option<Assigned> {
+        let mut at = at;
+        let far = (at + NAME_REST).min(text.len());
+        while at < far && is_name(text[at]) {
+            at += 1;
+        }
+        let name_end = at;
+        // `"name"`, `name]`, `'name')`, `\"name\"`
+        let mut closers = 0;
+        while closers < 3 && at < text.len() && matches!(text[at], b'"' | b'\'' | b'`' | b']' | b')' | b'\\')
+        {
+            at += 1;
+            closers += 1;
+        }
+        let at = operator(text, skip_blanks(text, at))?;
+        if at != self.operator_end {
+            self.operator_end = at;
+            self.given = self.given_at(text, at);
+        }
+        self.given.clone().map(|given| Assigned { name_end, ..given })
+    }
+
+    fn given_at(&mut self, text: &[u8], at: usize) -> Option<Assigned> {
+        let first = self.value(text, at)?;
+        // `name: Type = "value"`: the type stood where the value was looked for.
+        if first.quote == Quote::Bare {
+            let next = skip_blanks(text, first.value.end);
+            if text.get(next) == Some(&b'=') && text.get(next + 1) != Some(&b'=') {
+                return self.value(text, next + 1);
+            }
+        }
+        Some(first)
+    }
+
+    fn value(&mut self, text: &[u8], at: usize) -> Option<Assigned> {
+        let mut at = skip_blanks(text, at);
+        // String prefixes (`b"`, `f'`, `@"`), an escaped quote, an opening bracket.
+        for _ in 0..3 {
+            let opens = matches!(text.get(at + 1), Some(b'"' | b'\''));
+            match text.get(at)? {
+                b'b' | b'f' | b'r' | b'u' | b'@' | b'$' | b'\\' if opens => at += 1,
+                b'(' | b'[' => at = skip_blanks(text, at + 1),
+                _ => break,
+            }
+        }
+        let (mut start, close) = match text.get(at)? {
+            quote @ (b'"' | b'\'' | b'`') => (at + 1, Some(*quote)),
+            _ => (at, None),
+        };
+        for scheme in [&b"Bearer "[..], b"bearer ", b"Basic ", b"Token ", b"token "] {
+            if text[start..].starts_with(scheme) {
+                start += scheme.len();
+            }
+        }
+        let limit = (start + LONGEST).min(text.len());
+        let (end, quote) = match close {
+            Some(quote) => {
+                let ends = |byte: &u8| *byte == quote || matches!(byte, b'\n' | b'\r' | b'\\' | 0);
+                (text[start..limit].iter().position(ends).map_or(limit, |len| start + len), Quote::Quoted)
+            }
+            None => {
+                if !self.bare.contains(&start) {
+                    let len = text[start..].iter().position(|byte| ENDS_BARE[*byte as usize]);
+                    self.bare = start..len.map_or(text.len(), |len| start + len);
+                }
+                (self.bare.end.min(limit), Quote::Bare)
+            }
+        };
+        (end > start).then_some(Assigned { name_end: at, value: start..end, quote })
+    }
+}
+
+/// What ends a value without quotes.
+const ENDS_BARE: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        let b = byte as u8;
+        ends[byte] = !b.is_ascii_graphic()
+            || matches!(b, b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'&');
+        byte += 1;
+    }
+    ends
+};
 
 fn operator(text: &[u8], at: usize) -> Option<usize> {
     let rest = &text[at.min(text.len())..];
@@ -63,44 +132,6 @@ fn operator(text: &[u8], at: usize) -> Option<usize> {
         b">", b"(",
     ];
     OPERATORS.iter().find(|op| rest.starts_with(op)).map(|op| at + op.len())
-}
-
-fn value(text: &[u8], at: usize) -> Option<Assigned> {
-    let mut at = skip_blanks(text, at);
-    // String prefixes (`b"`, `f'`, `@"`), an escaped quote, an opening bracket.
-    for _ in 0..3 {
-        match text.get(at)? {
-            b'b' | b'f' | b'r' | b'u' | b'@' | b'$' if matches!(text.get(at + 1), Some(b'"' | b'\'')) => {
-                at += 1
-            }
-            b'\\' if matches!(text.get(at + 1), Some(b'"' | b'\'')) => at += 1,
-            b'(' | b'[' => at = skip_blanks(text, at + 1),
-            _ => break,
-        }
-    }
-    let (mut start, close) = match text.get(at)? {
-        quote @ (b'"' | b'\'' | b'`') => (at + 1, Some(*quote)),
-        _ => (at, None),
-    };
-    for scheme in [&b"Bearer "[..], b"bearer ", b"Basic ", b"Token ", b"token "] {
-        if text[start..].starts_with(scheme) {
-            start += scheme.len();
-        }
-    }
-    let limit = (start + LONGEST).min(text.len());
-    let end = text[start..limit].iter().position(|byte| match close {
-        Some(quote) => *byte == quote || matches!(byte, b'\n' | b'\r' | b'\\' | 0),
-        None => {
-            !byte.is_ascii_graphic()
-                || matches!(
-                    byte,
-                    b'"' | b'\'' | b'`' | b',' | b';' | b')' | b'}' | b']' | b'<' | b'\\' | b'&'
-                )
-        }
-    });
-    let end = end.map_or(limit, |len| start + len);
-    let quote = if close.is_some() { Quote::Quoted } else { Quote::Bare };
-    (end > start).then_some(Assigned { name_end: at, value: start..end, quote })
 }
 
 fn skip_blanks(text: &[u8], at: usize) -> usize {

@@ -128,7 +128,9 @@ impl Engine {
 
     fn pass<'e>(&'e self, text: &[u8], hits: &mut Vec<Hit<'e>>) {
         let mut pending: Pending = Vec::new();
+        let mut reader = assign::Reader::default();
         let mut keys_until = 0;
+        let mut webs_until = 0;
         for found in self.automaton.find_overlapping_iter(text) {
             let keyword = &self.keywords[found.pattern().as_usize()];
             for index in &keyword.rules {
@@ -150,7 +152,7 @@ impl Engine {
                         }
                     }
                     Finder::Near { template, .. } => {
-                        near(rule, template, text, found.start(), found.end(), hits)
+                        near(rule, template, text, found.start()..found.end(), &mut reader, hits);
                     }
                     Finder::PrivateKey if found.start() >= keys_until => {
                         if let Some(range) = pem::read(text, found.end()) {
@@ -160,7 +162,7 @@ impl Engine {
                     }
                     Finder::PrivateKey => {}
                     Finder::Assignment => {
-                        if let Some(given) = assign::read(text, found.end())
+                        if let Some(given) = reader.read(text, found.end())
                             && assign::looks_secret(&text[given.value.clone()], given.quote)
                         {
                             hits.push(Hit {
@@ -171,6 +173,14 @@ impl Engine {
                             });
                         }
                     }
+                    Finder::WebToken if found.start() >= webs_until => {
+                        let (token, end) = web_token(text, found.start());
+                        webs_until = end;
+                        if token && begins_word(text, found.start()) {
+                            hits.push(Hit { rule, tier: rule.tier, start: found.start(), end });
+                        }
+                    }
+                    Finder::WebToken => {}
                     Finder::Url => {
                         if let Some(range) = assign::url_password(text, found.end()) {
                             hits.push(Hit { rule, tier: rule.tier, start: range.start, end: range.end });
@@ -215,6 +225,9 @@ fn token_at<'e>(rule: &'e Rule, template: &Template, text: &[u8], start: usize, 
         return;
     }
     let limit = (start + template.longest()).min(text.len());
+    if !template.may_begin(&text[start..limit]) {
+        return;
+    }
     if let Some(found) = rule.regex(template).find(&text[start..limit]) {
         keep(rule, template, text, start..start + found.end(), hits);
     }
@@ -224,21 +237,44 @@ fn near<'e>(
     rule: &'e Rule,
     template: &Template,
     text: &[u8],
-    start: usize,
-    at: usize,
+    name: Range<usize>,
+    reader: &mut assign::Reader,
     hits: &mut Vec<Hit<'e>>,
 ) {
-    if !begins_name(text, start) {
+    if !begins_name(text, name.start) {
         return;
     }
-    let Some(given) = assign::read(text, at) else { return };
-    if assign::names_a_digest(&text[at..given.name_end]) {
+    let Some(given) = reader.read(text, name.end) else { return };
+    let value = &text[given.value.clone()];
+    if !template.may_begin(value) || assign::names_a_digest(&text[name.end..given.name_end]) {
         return;
     }
-    if let Some(found) = rule.regex(template).find(&text[given.value.clone()]) {
+    if let Some(found) = rule.regex(template).find(value) {
         let range = given.value.start..given.value.start + found.end();
         keep(rule, template, text, range, hits);
     }
+}
+
+/// Reads `header.payload.signature` from its first letter: whether it is one, and up to where no
+/// other can begin.
+fn web_token(text: &[u8], start: usize) -> (bool, usize) {
+    let mut at = start;
+    for least in [16, 16, 20] {
+        let run = text[at..].iter().position(|b| !b.is_ascii_alphanumeric() && !matches!(b, b'-' | b'_'));
+        let end = run.map_or(text.len(), |len| at + len);
+        let last = least == 20;
+        if end - at < least
+            || (!last && text.get(end) != Some(&b'.'))
+            || (at != start && !last && !text[at..].starts_with(b"eyJ"))
+        {
+            return (false, if at == start { end } else { at });
+        }
+        if last {
+            return (true, end);
+        }
+        at = end + 1;
+    }
+    (false, at)
 }
 
 fn keep<'e>(rule: &'e Rule, template: &Template, text: &[u8], range: Range<usize>, hits: &mut Vec<Hit<'e>>) {

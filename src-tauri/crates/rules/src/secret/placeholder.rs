@@ -1,5 +1,8 @@
 //! Tells a secret from what only stands in its place.
 
+use std::sync::OnceLock;
+
+use aho_corasick::AhoCorasick;
 use sha2::{Digest, Sha256};
 
 /// Words that a random token has with a chance below one in a hundred million.
@@ -109,17 +112,24 @@ pub const FILLER_RUN: usize = 7;
 
 /// Whether a token of a provider's format says itself that it is none, or is printed in a manual.
 pub fn is_stand_in(token: &[u8]) -> bool {
-    let lower = token.to_ascii_lowercase();
-    WORDS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some()) || is_sample(token)
+    static FOUND: OnceLock<AhoCorasick> = OnceLock::new();
+    words(&FOUND, WORDS).is_match(token) || is_sample(token)
 }
 
 /// Whether the value of an assignment is filled in later, or is an everyday word.
 pub fn is_soft_filler(value: &[u8]) -> bool {
-    let lower = value.to_ascii_lowercase();
+    static FOUND: OnceLock<AhoCorasick> = OnceLock::new();
     is_filled_in(value)
         || longest_run(value) >= FILLER_RUN
         || is_stand_in(value)
-        || SOFT_WORDS.iter().any(|word| memchr::memmem::find(&lower, word.as_bytes()).is_some())
+        || words(&FOUND, SOFT_WORDS).is_match(value)
+}
+
+fn words<'a>(once: &'a OnceLock<AhoCorasick>, words: &[&str]) -> &'a AhoCorasick {
+    once.get_or_init(|| {
+        let built = AhoCorasick::builder().ascii_case_insensitive(true).build(words);
+        built.expect("BUG: a short list of words always builds")
+    })
 }
 
 /// Whether a value is a variable, a template or a call instead of text.
@@ -131,6 +141,9 @@ pub fn is_filled_in(value: &[u8]) -> bool {
 }
 
 fn is_sample(token: &[u8]) -> bool {
+    if SAMPLES.is_empty() {
+        return false;
+    }
     let digest = Sha256::digest(token);
     SAMPLES.iter().any(|sample| digest.starts_with(sample))
 }

@@ -96,6 +96,22 @@ pub fn plant(rule: &Rule, kind: Kind, seed: u64) -> Option<Plant> {
             let text = in_assignment(&mut dice, name, &secret);
             (secret, text)
         }
+        Finder::WebToken => {
+            let (members, signature) = match kind {
+                Kind::Secret => (BASE62, 43),
+                Kind::Short | Kind::Placeholder => (BASE62, 12),
+                Kind::WrongChecksum => return None,
+            };
+            let part = |dice: &mut Dice, width: usize| dice.text(members, width);
+            let secret = format!(
+                "eyJ{}.eyJ{}.{}",
+                part(&mut dice, 33),
+                part(&mut dice, 80),
+                part(&mut dice, signature)
+            );
+            let text = in_token_line(&mut dice, &secret);
+            (secret, text)
+        }
         Finder::Url => {
             let width = if kind == Kind::Short { 3 } else { 18 };
             let members = if kind == Kind::Placeholder { "x" } else { BASE62 };

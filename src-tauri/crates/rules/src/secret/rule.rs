@@ -57,6 +57,7 @@ enum Shape {
     PrivateKey,
     Assignment,
     Url,
+    WebToken,
 }
 
 /// How a rule finds its secret.
@@ -72,6 +73,8 @@ pub enum Finder {
     PrivateKey,
     Assignment,
     Url,
+    /// A JSON web token.
+    WebToken,
 }
 
 /// One rule.
@@ -114,7 +117,11 @@ impl Rule {
             Finder::Token(_) => {
                 self.keywords.iter().filter_map(|word| template.lead(word)).max().unwrap_or(0)
             }
-            Finder::Near { .. } | Finder::PrivateKey | Finder::Assignment | Finder::Url => 0,
+            Finder::Near { .. }
+            | Finder::PrivateKey
+            | Finder::Assignment
+            | Finder::Url
+            | Finder::WebToken => 0,
         }
     }
 
@@ -142,7 +149,7 @@ impl Rule {
             Finder::Token(template) => template.fixed(),
             Finder::Near { template, .. } => 1000 + template.fixed(),
             Finder::PrivateKey => 1000,
-            Finder::Assignment | Finder::Url => 0,
+            Finder::Assignment | Finder::Url | Finder::WebToken => 0,
         }
     }
 
@@ -169,6 +176,7 @@ impl TryFrom<RawRule> for Rule {
             (Some(Shape::PrivateKey), None) => Finder::PrivateKey,
             (Some(Shape::Assignment), None) => Finder::Assignment,
             (Some(Shape::Url), None) => Finder::Url,
+            (Some(Shape::WebToken), None) => Finder::WebToken,
             (Some(_), Some(_)) => return Err(wrong("has a shape and a token; keep one".into())),
             (None, None) => return Err(wrong("has neither token nor shape".into())),
             (None, Some(template)) if raw.near.is_empty() => {

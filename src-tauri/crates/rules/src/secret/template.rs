@@ -15,12 +15,31 @@ pub struct Class {
     set: &'static str,
     /// The members, as the generator draws them.
     members: &'static str,
+    table: &'static [bool; 256],
 }
 
 macro_rules! classes {
     ($($name:literal $set:literal $members:expr;)*) => {
-        const CLASSES: &[Class] = &[$(Class { name: $name, set: $set, members: $members }),*];
+        const CLASSES: &[Class] = &[$(Class {
+            name: $name,
+            set: $set,
+            members: $members,
+            table: {
+                const TABLE: &[bool; 256] = &table($members);
+                TABLE
+            },
+        }),*];
     };
+}
+
+const fn table(members: &str) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut at = 0;
+    while at < members.len() {
+        table[members.as_bytes()[at] as usize] = true;
+        at += 1;
+    }
+    table
 }
 
 const LOWER: &str = "abcdefghijklmnopqrstuvwxyz";
@@ -30,7 +49,7 @@ classes! {
     "d" "0-9" "0123456789";
     "hex" "0-9a-f" "0123456789abcdef";
     "HEX" "0-9A-F" "0123456789ABCDEF";
-    "hexi" "0-9a-fA-F" "0123456789abcdef";
+    "hexi" "0-9a-fA-F" "0123456789abcdefABCDEF";
     "a" "a-z" LOWER;
     "A" "A-Z" UPPER;
     "aA" "a-zA-Z" "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
@@ -60,7 +79,7 @@ impl Class {
     }
 
     fn holds(self, byte: u8) -> bool {
-        self.members.as_bytes().contains(&byte) || (self.name == "hexi" && byte.is_ascii_hexdigit())
+        self.table[byte as usize]
     }
 }
 
@@ -189,6 +208,24 @@ impl Template {
             before += part.longest();
         }
         None
+    }
+
+    /// Whether the text may begin with this format: its fixed head and its first run are there.
+    pub fn may_begin(&self, text: &[u8]) -> bool {
+        let mut at = 0;
+        for part in &self.parts {
+            match part {
+                Part::Literal(literal) if text[at..].starts_with(literal.as_bytes()) => at += literal.len(),
+                Part::Literal(_) => return false,
+                Part::Run { class, min, .. } => {
+                    return text
+                        .get(at..at + min)
+                        .is_some_and(|run| run.iter().all(|byte| class.holds(*byte)));
+                }
+                Part::Choice(_) | Part::Check(_) => return true,
+            }
+        }
+        true
     }
 
     /// How many bytes of fixed text stand in front of the first run.
