@@ -359,9 +359,10 @@ impl<'b> Comments<'b> {
             if rest.starts_with("<!--") {
                 let here = start + (line.len() - rest.len());
                 let opens_block = out.trim().is_empty() && indented(line).0 <= 3;
-                if opens_block || self.ends_in_paragraph(here + 4) {
+                // Its own dashes may be those of its end: `<!-->` is a whole comment.
+                if opens_block || self.ends_in_paragraph(here + 2) {
                     self.inside = true;
-                    rest = &rest[4..];
+                    rest = &rest[2..];
                 } else {
                     out.push_str("<!--");
                     rest = &rest[4..];
