@@ -251,6 +251,7 @@ fn a_member_of_the_lockfiles_own_workspace_counts(
 #[case::renamed_and_changed(vec![renamed("a/Cargo.lock", "b/Cargo.lock", 90)], FAIL)]
 #[case::folder_renamed(vec![renamed("a/Cargo.lock", "b/Cargo.lock", 90), renamed("a/Cargo.toml", "b/Cargo.toml", 100)], PASS)]
 #[case::added_lock(vec![added("Cargo.lock")], FAIL)]
+#[case::copied_lock(vec![copied("a/Cargo.lock", "b/Cargo.lock")], FAIL)]
 #[case::mode_of_the_manifest_only(vec![modified("Cargo.lock"), chmod("Cargo.toml")], FAIL)]
 #[case::mode_of_the_lock_only(vec![chmod("Cargo.lock")], PASS)]
 #[case::manifest_removed(vec![modified("Cargo.lock"), deleted("Cargo.toml")], PASS)]
@@ -263,6 +264,8 @@ fn a_removed_member_explains_the_lockfile_of_its_root() {
     let files = || vec![modified("Cargo.lock"), deleted("crates/old/Cargo.toml")];
     expect(&locked(files(), vec![workspace("", "Cargo.toml", &[])]), GateId::NoChurn, PASS);
     expect(&locked(files(), Vec::new()), GateId::NoChurn, FAIL);
+    let beside = vec![modified("a/Cargo.lock"), deleted("ab/Cargo.toml")];
+    expect(&locked(beside, vec![workspace("a", "Cargo.toml", &[])]), GateId::NoChurn, FAIL);
 }
 
 #[test]

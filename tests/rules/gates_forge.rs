@@ -75,6 +75,26 @@ fn f1_of_two_workflows_of_one_name_the_later_started_decides() {
 }
 
 #[test]
+fn f1_at_equal_start_and_without_one_the_attempt_decides_before_the_id() {
+    let (first, second) = (run("verify", 1, "failure"), run("verify", 2, "success"));
+    let started = |run: &CheckRun, id| at(run.clone(), id, 5);
+    expect(&with_checks(checks([started(&first, 9), started(&second, 1)])), GateId::Ci, PASS);
+    let first = CheckRun { id: 9, ..first };
+    let second = CheckRun { id: 1, ..second };
+    expect(&with_checks(checks([second, first])), GateId::Ci, PASS);
+}
+
+#[test]
+fn of_two_requirements_of_one_check_the_stricter_holds() {
+    let required = |skippable| RequiredCheck { name: "site".into(), app: None, skippable };
+    let evidence = with_checks(checks([run("site", 1, "skipped")]));
+    for required_checks in [vec![required(true), required(false)], vec![required(false), required(true)]] {
+        let policy = ReviewPolicy { required_checks, ..policy() };
+        assert_eq!(judge(&evidence, &policy, GateId::Ci).state, FAIL);
+    }
+}
+
+#[test]
 fn one_name_of_two_apps_is_two_checks() {
     let other = CheckRun { app: "other-ci".into(), ..run("verify", 1, "failure") };
     expect(&with_checks(checks([run("verify", 2, "success"), other])), GateId::Ci, FAIL);

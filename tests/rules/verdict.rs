@@ -97,6 +97,7 @@ fn a_newer_published_review_makes_it_stale_and_a_crashed_one_does_not() {
         let expected = (state == ReviewState::Published).then_some(ReviewId(8));
         assert_eq!(of(state), expected, "{state:?}");
     }
+    assert_eq!(newer_published(ReviewId(7), &[(ReviewId(7), ReviewState::Published)]), None, "itself");
     let (sha, head) = (head(), Reading::known(Some(head())));
     let facts = StaleFacts { newer: Some(ReviewId(8)), ..fresh(&sha, &head) };
     assert_eq!(stale(&facts, now()), Some(StaleReason::NewerReview));

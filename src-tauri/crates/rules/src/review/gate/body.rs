@@ -387,7 +387,7 @@ impl<'b> Comments<'b> {
         }
         let mut at = from;
         for line in self.body[from..].split_inclusive('\n') {
-            if at > from && line.trim().is_empty() {
+            if line.trim().is_empty() {
                 break;
             }
             if line.contains("-->") {
