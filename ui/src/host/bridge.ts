@@ -28,6 +28,7 @@ export const bridgeHost: Host = {
     return () => source.close();
   },
   onOpen: () => () => {},
+  onDrop: () => () => {},
   pendingTarget: async () => null,
   copyText: (text) => navigator.clipboard.writeText(text),
   pickFolder: async () => null,

@@ -21,6 +21,8 @@ export const tauriHost: Host = {
   },
   onTopic: (hear) => hearing<string>("topic", hear),
   onOpen: (hear) => hearing<string>("open", hear),
+  onDrop: (hear) =>
+    hearing<{ paths: string[] }>("tauri://drag-drop", (dropped) => hear(dropped.paths)),
   pendingTarget: () => invoke<string | null>("pending_target"),
   copyText: (text) => invoke<void>("copy_text", { text }),
   pickFolder: () => invoke<string | null>("pick_folder"),

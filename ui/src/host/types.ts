@@ -14,6 +14,8 @@ export interface Host {
   onTopic(hear: (topic: string) => void): Stop;
   /** Hears where a notification, the tray or a deep link wants to go. */
   onOpen(hear: (target: string) => void): Stop;
+  /** Hears the paths of files dropped on the window, where the system tells them. */
+  onDrop(hear: (paths: string[]) => void): Stop;
   /** The target that waited for this window, if one did. */
   pendingTarget(): Promise<string | null>;
   copyText(text: string): Promise<void>;

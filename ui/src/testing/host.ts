@@ -41,6 +41,7 @@ export function script(answers: Answers): Script {
       return () => hearers.delete(hear);
     },
     onOpen: () => () => {},
+    onDrop: () => () => {},
     pendingTarget: async () => null,
     async copyText(text) {
       made.copied.push(text);

@@ -123,3 +123,22 @@ describe("the inbox", () => {
     expect(host.asked("inbox_list")).toContainEqual({ filter: "open", limit: 200, after: 200 });
   });
 });
+
+describe("what arrives", () => {
+  test("is said politely, an incident at once, and what was there before is not said", async () => {
+    notices.say("");
+    notices.alarm("");
+    host.say("inbox");
+    await settle();
+    expect([notices.polite, notices.assertive]).toEqual(["", ""]);
+    kept.push(
+      entry(9, { title: "Fresh" }),
+      entry(10, { kind: "incident", chip: "INCIDENT", title: "Fire" }),
+    );
+    host.say("inbox");
+    await settle();
+    flushSync();
+    expect(notices.polite).toBe("New: CHANGES Fresh");
+    expect(notices.assertive).toBe("New: INCIDENT Fire");
+  });
+});

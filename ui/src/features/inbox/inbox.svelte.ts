@@ -83,6 +83,7 @@ export class Inbox {
   #lists: Lists;
   /** What was done but is not yet read back. */
   #ahead = $state.raw<ReadonlyMap<number, EntryView>>(new Map());
+  #seen: ReadonlySet<number> | null = null;
   selected = $state.raw<ReadonlySet<number>>(new Set());
 
   constructor() {
@@ -100,6 +101,21 @@ export class Inbox {
       snoozed: list("snoozed", folded("snoozed")),
       done: list("done", folded("done")),
     };
+    $effect(() => this.#announce(this.#lists.open.data));
+  }
+
+  /** Says what is new to who cannot see it arrive: incidents at once, the rest in its turn. */
+  #announce(page: InboxPage | undefined): void {
+    if (page === undefined || this.query.trim() !== "") return;
+    const seen = this.#seen;
+    this.#seen = new Set([...(seen ?? []), ...page.entries.map((entry) => entry.id)]);
+    if (seen === null) return;
+    for (const entry of page.entries) {
+      if (seen.has(entry.id) || entry.read) continue;
+      const words = `New: ${entry.chip} ${plain(entry.title)}`;
+      if (entry.kind === "incident") notices.alarm(words);
+      else notices.say(words);
+    }
   }
 
   get error(): Refusal | null {
