@@ -49,8 +49,15 @@ impl Desk {
         }
         private(&home.path().join("run"))?;
         let display = Display::start()?;
-        let mut desk =
-            Self { notices: None, tray: None, bus: None, display, theme: Theme::Light, more: Vec::new(), home };
+        let mut desk = Self {
+            notices: None,
+            tray: None,
+            bus: None,
+            display,
+            theme: Theme::Light,
+            more: Vec::new(),
+            home,
+        };
         if furniture != Furniture::NoBus {
             let bus = Bus::start(|command| desk.dress(command))?;
             desk.notices = Some(Notices::serve(bus.address()).await?);
@@ -105,10 +112,13 @@ impl Desk {
             .env("XDG_CACHE_HOME", home.join("cache"))
             .env("STEWARD_HOME", self.steward_home())
             .env("DISPLAY", self.display.name())
-            .env("GTK_THEME", match self.theme {
-                Theme::Light => "Adwaita",
-                Theme::Dark => "Adwaita:dark",
-            });
+            .env(
+                "GTK_THEME",
+                match self.theme {
+                    Theme::Light => "Adwaita",
+                    Theme::Dark => "Adwaita:dark",
+                },
+            );
         match &self.bus {
             Some(bus) => command.env("DBUS_SESSION_BUS_ADDRESS", bus.address()),
             // An address nobody listens at: without one, libraries look for the machine's own bus.
@@ -211,5 +221,6 @@ impl Open {
 
 fn private(folder: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700)).context("making a folder private")
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o700))
+        .context("making a folder private")
 }

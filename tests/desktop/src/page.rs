@@ -46,10 +46,8 @@ impl Page {
 
     /// Clicks an element as soon as it can be.
     pub async fn click(&self, name: &str) {
-        until(&format!("{name} to be clicked"), PATIENCE, async || {
-            self.find(name).await.click().await.ok()
-        })
-        .await;
+        until(&format!("{name} to be clicked"), PATIENCE, async || self.find(name).await.click().await.ok())
+            .await;
     }
 
     /// Types into an empty field.
@@ -61,7 +59,8 @@ impl Page {
 
     /// The text of an element.
     pub async fn text(&self, name: &str) -> String {
-        until(&format!("the text of {name}"), PATIENCE, async || self.find(name).await.text().await.ok()).await
+        until(&format!("the text of {name}"), PATIENCE, async || self.find(name).await.text().await.ok())
+            .await
     }
 
     /// Waits until an element's text holds the words, and returns it.

@@ -16,7 +16,11 @@ struct Watcher {
 
 #[zbus::interface(name = "org.kde.StatusNotifierWatcher")]
 impl Watcher {
-    fn register_status_notifier_item(&self, #[zbus(header)] header: zbus::message::Header<'_>, service: String) {
+    fn register_status_notifier_item(
+        &self,
+        #[zbus(header)] header: zbus::message::Header<'_>,
+        service: String,
+    ) {
         let sender = header.sender().map(ToString::to_string).unwrap_or_default();
         self.items.lock().unwrap_or_else(PoisonError::into_inner).push((sender, service));
     }
