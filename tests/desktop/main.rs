@@ -1,1 +1,1 @@
-//! The built app in a real window.
+

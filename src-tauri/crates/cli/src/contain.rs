@@ -16,3 +16,20 @@ pub fn exec(orders: i32) -> anyhow::Error {
 pub fn probe() -> anyhow::Result<()> {
     Ok(steward_core::sandbox::answer_from_inside()?)
 }
+
+/// Runs one helper by its words.
+pub fn run_words(words: &[&str]) -> anyhow::Result<std::process::ExitCode> {
+    match words {
+        ["probe"] => probe().map(|()| std::process::ExitCode::SUCCESS),
+        #[cfg(target_os = "linux")]
+        ["exec", "--orders", fd] => Err(exec(fd.parse()?)),
+        #[cfg(target_os = "linux")]
+        ["run", "--orders", fd, "--parent", pid] => {
+            let runtime =
+                tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+            let code = runtime.block_on(run(fd.parse()?, pid.parse()?))?;
+            std::process::exit(code)
+        }
+        _ => anyhow::bail!("unknown helper"),
+    }
+}

@@ -3,6 +3,7 @@
 //! Nothing here reads a clock, a disk, the network, the environment or a random source; the crate's
 //! own `clippy.toml` holds that. An unread fact is [`reading::Reading::Unread`], never a default.
 
+pub mod caller;
 pub mod diff;
 pub mod ids;
 pub mod reading;

@@ -1,66 +1,81 @@
 //! The list of commands. One line each; it makes the dispatch and the TypeScript map.
 
-use super::requests as rq;
-use super::views as v;
+use super::error::{ApiError, ErrorCode};
+use super::{Api, inbox, reviews, settings, system, tasks, workspaces};
+use super::{requests as rq, views as v};
 
-/// Calls a macro with every command: `name: Request => Response`.
-#[macro_export]
+/// Calls a macro with every command: `name: Request => Response = function`.
 macro_rules! commands {
     ($with:ident) => {
         $with! {
-            status: Nothing => Status,
-            inbox_list: InboxList => InboxPage,
-            inbox_mark: InboxMark => EntryView,
-            inbox_undo: InboxUndo => UndoView,
-            task_list: TaskList => TaskPage,
-            task_show: ById => TaskDetail,
-            task_add: TaskAdd => TaskView,
-            task_gates: ById => GateTableView,
-            task_finish: TaskFinish => TaskView,
-            task_attach_frame: TaskAttachFrame => FrameView,
-            task_attach_handoff: TaskAttachText => Done,
-            task_attach_validator: TaskAttachText => Done,
-            task_contract: TaskAttachText => ContractView,
-            review_start: ReviewStart => StartedView,
-            review_list: ReviewList => ReviewPage,
-            review_show: ById => ReviewView,
-            review_cancel: ById => ReviewView,
-            review_copy: ById => TextView,
-            frame_image: ById => FrameImage,
-            finding_mark: FindingMarkSet => FindingView,
-            finding_open: FindingOpen => Done,
-            workspace_list: Nothing => WorkspacePage,
-            workspace_inspect: WorkspaceInspect => InspectView,
-            workspace_branches: WorkspaceByTitle => BranchPage,
-            workspace_add: WorkspaceAdd => WorkspaceView,
-            workspace_remove: WorkspaceByTitle => Done,
-            workspace_forge: WorkspaceForge => WorkspaceView,
-            review_enable: Switch => Done,
-            seats_seed: Nothing => Done,
-            agent_report: Nothing => AgentView,
-            config_check: Nothing => ConfigView,
-            pause: Why => Status,
-            resume: Nothing => Status,
-            budget: Nothing => SpendView,
-            doctor: Nothing => DoctorView,
+            status: Nothing => Status = system::status,
+            inbox_list: InboxList => InboxPage = inbox::list,
+            inbox_mark: InboxMark => EntryView = inbox::mark,
+            inbox_undo: InboxUndo => UndoView = inbox::undo,
+            task_list: TaskList => TaskPage = tasks::list,
+            task_show: ById => TaskDetail = tasks::show,
+            task_add: TaskAdd => TaskView = tasks::add,
+            task_gates: ById => GateTableView = tasks::gates,
+            task_finish: TaskFinish => TaskView = tasks::finish,
+            task_attach_frame: TaskAttachFrame => FrameView = tasks::attach_frame,
+            task_attach_handoff: TaskAttachText => Done = tasks::attach_handoff,
+            task_attach_validator: TaskAttachText => Done = tasks::attach_validator,
+            task_contract: TaskAttachText => ContractView = tasks::contract,
+            review_start: ReviewStart => StartedView = reviews::start,
+            review_list: ReviewList => ReviewPage = reviews::list,
+            review_show: ById => ReviewView = reviews::show,
+            review_cancel: ById => ReviewView = reviews::cancel,
+            review_copy: ById => TextView = reviews::copy,
+            frame_image: ById => FrameImage = tasks::frame_image,
+            finding_mark: FindingMarkSet => FindingView = reviews::mark_finding,
+            finding_open: FindingOpen => Done = reviews::open_finding,
+            workspace_list: Nothing => WorkspacePage = workspaces::list,
+            workspace_inspect: WorkspaceInspect => InspectView = workspaces::inspect,
+            workspace_branches: WorkspaceByTitle => BranchPage = workspaces::branches,
+            workspace_add: WorkspaceAdd => WorkspaceView = workspaces::add,
+            workspace_remove: WorkspaceByTitle => Done = workspaces::remove,
+            workspace_forge: WorkspaceForge => WorkspaceView = workspaces::forge,
+            review_enable: Switch => Done = settings::enable_review,
+            seats_seed: Nothing => Done = system::seats_seed,
+            agent_report: Nothing => AgentView = system::agent_report,
+            config_check: Nothing => ConfigView = settings::check,
+            pause: Why => Status = system::pause,
+            resume: Nothing => Status = system::resume,
+            budget: Nothing => SpendView = system::budget,
+            doctor: Nothing => DoctorView = system::doctor,
         }
     };
 }
 
-macro_rules! typescript {
-    ($($name:ident : $request:ident => $response:ident),* $(,)?) => {
+macro_rules! expand {
+    ($($name:ident : $request:ident => $response:ident = $module:ident :: $function:ident),* $(,)?) => {
         /// Every command with the names of its request and response types.
         pub const COMMANDS: &[(&str, &str, &str)] =
             &[$((stringify!($name), stringify!($request), stringify!($response))),*];
 
-        // Holds every name of the list to a real type.
-        #[allow(dead_code)]
-        fn types_exist() {
-            $( let _: Option<(rq::$request, v::$response)> = None; )*
+        /// Runs one command by its name, as the window, the bridge and scripts do.
+        pub async fn dispatch(
+            api: &Api,
+            name: &str,
+            request: serde_json::Value,
+        ) -> Result<serde_json::Value, ApiError> {
+            match name {
+                $(stringify!($name) => {
+                    let request: rq::$request = parse(name, request)?;
+                    let response: v::$response = $module::$function(api, request).await?;
+                    serde_json::to_value(response)
+                        .map_err(|e| ApiError::new(ErrorCode::Internal, format!("{name}: {e}")))
+                })*
+                _ => Err(ApiError::new(ErrorCode::NotFound, format!("there is no command `{name}`"))),
+            }
         }
     };
 }
-commands!(typescript);
+commands!(expand);
+
+fn parse<T: serde::de::DeserializeOwned>(name: &str, request: serde_json::Value) -> Result<T, ApiError> {
+    serde_json::from_value(request).map_err(|e| ApiError::new(ErrorCode::BadRequest, format!("{name}: {e}")))
+}
 
 /// The TypeScript map of all commands, `ui/src/api/generated/commands.ts`.
 pub fn typescript_map() -> String {

@@ -23,6 +23,10 @@ pub enum Edit {
     RemoveWorkspace {
         title: String,
     },
+    SetForge {
+        title: String,
+        forge: ForgeChoice,
+    },
     /// Sets one key of one block, such as `review.enabled`.
     Set {
         block: &'static str,
@@ -75,6 +79,19 @@ pub fn edit_file(home: &Home, person: Option<&Path>, edit: &Edit) -> Result<(), 
     write_private(&target, new.as_bytes()).map_err(|source| EditError::Io { doing: "write", path, source })
 }
 
+/// Makes the file from the commented template when there is none.
+pub fn ensure_file(home: &Home) -> Result<(), EditError> {
+    let path = home.config_file();
+    if path.exists() {
+        return Ok(());
+    }
+    write_private(&path, super::TEMPLATE.as_bytes()).map_err(|source| EditError::Io {
+        doing: "write",
+        path,
+        source,
+    })
+}
+
 /// The first error that the old text did not have.
 fn new_error(old: &str, new: &str, person: Option<&Path>) -> Option<Problem> {
     let before = check(old, person).map(|checked| checked.problems).unwrap_or_default();
@@ -114,11 +131,26 @@ pub fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
             [index] => splice::remove_item(text, &root, "workspaces", *index),
             [..] => return Err(EditError::Several(title.clone())),
         },
+        Edit::SetForge { title, forge } => match with_title(&root, title).as_slice() {
+            [] => return Err(EditError::Absent(title.clone())),
+            [index] => splice::set_in_item(text, &root, "workspaces", *index, "forge", &forge_word(*forge)),
+            [..] => return Err(EditError::Several(title.clone())),
+        },
         Edit::Set { block, key, value } => splice::set(text, &root, block, key, value),
     };
     let new = new.filter(|new| new.len() <= MAX_BYTES).ok_or(EditError::Form)?;
     let found = parse(&new).map_err(|_| EditError::Form)?;
     if settled(found).same_as(&settled(expected(root, edit))) { Ok(new) } else { Err(EditError::Form) }
+}
+
+fn forge_word(forge: ForgeChoice) -> Scalar {
+    Scalar::Text(
+        match forge {
+            ForgeChoice::GitHub => "github",
+            ForgeChoice::None => "none",
+        }
+        .to_owned(),
+    )
 }
 
 /// Where the workspaces of this title stand in their list.
@@ -147,6 +179,14 @@ fn expected(mut root: Node, edit: &Edit) -> Node {
             let index = with_title(&root, title).first().copied();
             if let (Value::List(items), Some(index)) = (&mut child(&mut root, "workspaces").value, index) {
                 items.remove(index);
+            }
+        }
+        Edit::SetForge { title, forge } => {
+            let index = with_title(&root, title).first().copied();
+            if let (Value::List(items), Some(index), Scalar::Text(word)) =
+                (&mut child(&mut root, "workspaces").value, index, forge_word(*forge))
+            {
+                child(&mut items[index], "forge").value = Value::Text(word);
             }
         }
         Edit::Set { block, key, value } => {

@@ -14,6 +14,28 @@ pub(super) fn set(text: &str, root: &Node, block: &str, key: &str, value: &Scala
     };
     match &node.value {
         Value::Null => fill(text, root, block, &[&format!("  {pair}")], &format!("{{{pair}}}")),
+        Value::Map(_) => set_key(text, node, key, &value),
+        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => None,
+    }
+}
+
+/// Sets a key of the item at `index` of the list under `list`.
+pub(super) fn set_in_item(
+    text: &str,
+    root: &Node,
+    list: &str,
+    index: usize,
+    key: &str,
+    value: &Scalar,
+) -> Option<String> {
+    let Value::List(items) = &root.get(list)?.value else { return None };
+    set_key(text, items.get(index)?, key, &plain(value))
+}
+
+/// Sets a key of a map that is there.
+fn set_key(text: &str, node: &Node, key: &str, value: &str) -> Option<String> {
+    let pair = format!("{key}: {value}");
+    match &node.value {
         Value::Map(entries) => match entries.iter().find(|entry| entry.key == key) {
             Some(entry) => {
                 let spot = entry.node.spot;
@@ -25,19 +47,21 @@ pub(super) fn set(text: &str, root: &Node, block: &str, key: &str, value: &Scala
                         Some(put(text, colon..colon, &format!(" {value}")))
                     }
                     Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
-                        Some(put(text, spot.start..spot.start + spot.len, &value))
+                        Some(put(text, spot.start..spot.start + spot.len, value))
                     }
                 }
             }
             None if is_flow(text, node) => append_flow(text, node, &pair),
             None => {
                 let last = entries.last()?;
-                let indent = column(text, entries.first()?.key_spot.start)?;
+                let indent = key_column(text, entries.first()?.key_spot.start)?;
                 let after = end_of(text, &last.node)?.max(last.key_spot.start + last.key_spot.len);
                 Some(insert_lines(text, after, &[&format!("{indent}{pair}")]))
             }
         },
-        Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => None,
+        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) | Value::List(_) => {
+            None
+        }
     }
 }
 
@@ -209,10 +233,11 @@ fn dash(text: &str, item: &Node) -> Option<usize> {
     (lead.trim() == "-").then_some(dash)
 }
 
-/// The space before a key; the key must begin its line.
-fn column(text: &str, key: usize) -> Option<&str> {
+/// As much space as stands before a key of a map; the key may be the first of a list's item.
+fn key_column(text: &str, key: usize) -> Option<String> {
     let lead = text.get(line_start(text, key)..key)?;
-    lead.chars().all(|c| c == ' ').then_some(lead)
+    let fits = lead.chars().all(|c| c == ' ' || c == '-') && lead.matches('-').count() <= 1;
+    fits.then(|| " ".repeat(lead.len()))
 }
 
 fn colon_after(text: &str, from: usize) -> Option<usize> {

@@ -1,0 +1,334 @@
+//! The words of the command line.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Steward: one inbox for what wants the maintainer.
+#[derive(Debug, Parser)]
+#[command(name = "steward", version, about, propagate_version = true, max_term_width = 100)]
+pub struct Cli {
+    /// Print one JSON object on stdout instead of text.
+    #[arg(long, global = true)]
+    pub json: bool,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Folders in which agents work.
+    #[command(subcommand)]
+    Workspace(WorkspaceCommand),
+    /// Pieces of work to be judged.
+    #[command(subcommand)]
+    Task(TaskCommand),
+    /// Start a review of a task's head commit.
+    Review(ReviewArgs),
+    /// List reviews, newest first.
+    List(ListArgs),
+    /// Show one review: verdict, gates, findings.
+    Show(ShowArgs),
+    /// Stop an open review.
+    Cancel {
+        /// The review's number.
+        review: i64,
+    },
+    /// Say of a finding that it is answered or will not be fixed.
+    Mark(MarkArgs),
+    /// What wants you.
+    #[command(subcommand_required = false, args_conflicts_with_subcommands = true)]
+    Inbox {
+        #[command(flatten)]
+        list: InboxListArgs,
+        #[command(subcommand)]
+        command: Option<InboxCommand>,
+    },
+    /// The seats Steward starts agents for.
+    #[command(subcommand)]
+    Seats(SeatsCommand),
+    /// The runtime, what is open, and what it costs.
+    Status,
+    /// What agents cost today and this month, and the caps.
+    Budget,
+    /// Check the database, the boundary, the agent and the config file.
+    Doctor,
+    /// Stop every seat and every outward effect until resumed.
+    Pause {
+        /// Why, shown everywhere until it is lifted.
+        #[arg(long)]
+        why: String,
+    },
+    /// Lift the pause.
+    Resume,
+    /// The config file.
+    #[command(subcommand)]
+    Config(ConfigCommand),
+    /// Credentials, kept in the OS keyring only.
+    #[command(subcommand)]
+    Auth(AuthCommand),
+    /// Write a verified copy of the database.
+    Backup {
+        /// Where to; the backups folder when absent.
+        to: Option<PathBuf>,
+    },
+    /// Put a backup in the database's place; the present one is moved aside.
+    Restore {
+        /// The backup's file.
+        from: PathBuf,
+    },
+    /// The audit log.
+    #[command(subcommand)]
+    Log(LogCommand),
+    /// Run the runtime without a window, until interrupted.
+    Serve,
+    /// Tool servers for seats.
+    #[command(subcommand, hide = true)]
+    Mcp(McpCommand),
+    /// Print shell completions.
+    Completions {
+        #[arg(value_enum)]
+        shell: clap_complete::Shell,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum WorkspaceCommand {
+    /// Add a local git repository to the config file.
+    Add {
+        /// What to call it; the folder's name when absent.
+        #[arg(long)]
+        title: Option<String>,
+        /// The folder.
+        #[arg(long, default_value = ".")]
+        path: PathBuf,
+        /// `none`: judge it without GitHub.
+        #[arg(long, value_parser = ["github", "none"])]
+        forge: Option<String>,
+    },
+    /// List workspaces and whether they can be read.
+    List,
+    /// Take a workspace out of the config file; its tasks stay.
+    Remove { title: String },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum TaskCommand {
+    /// Make a task from a branch.
+    Add {
+        #[arg(long)]
+        workspace: String,
+        #[arg(long)]
+        branch: String,
+        /// What to call it; the newest commit's subject when absent.
+        #[arg(long)]
+        title: Option<String>,
+    },
+    /// List tasks, newest first.
+    List {
+        /// Words of the title or branch.
+        #[arg(long)]
+        query: Option<String>,
+        #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+        limit: u32,
+    },
+    /// Show a task with its contract, frames, handoffs and reviews.
+    Show { task: i64 },
+    /// Judge a task's head by all gates, without a seat.
+    Gates { task: i64 },
+    /// Say how a task's run ended. Safe to call from a hook.
+    Finish {
+        /// The task's number; the task of this folder's branch when absent.
+        task: Option<i64>,
+        #[arg(long, value_enum, default_value_t = FinishState::Done)]
+        state: FinishState,
+    },
+    /// Attach a frame, a handoff or a validator verdict.
+    Attach(AttachArgs),
+    /// Agree a new contract version from a YAML or JSON file (`-`: standard input).
+    Contract { task: i64, file: PathBuf },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FinishState {
+    Running,
+    Done,
+    Error,
+    Stopped,
+}
+
+#[derive(Debug, Args)]
+pub struct AttachArgs {
+    pub task: i64,
+    #[command(flatten)]
+    pub what: AttachWhat,
+    /// Frame: width in CSS pixels.
+    #[arg(long, requires = "frame")]
+    pub width: Option<u32>,
+    /// Frame: colour theme.
+    #[arg(long, requires = "frame")]
+    pub theme: Option<String>,
+    /// Frame: device pixels per CSS pixel, 1 to 3.
+    #[arg(long, requires = "frame")]
+    pub scale: Option<u32>,
+    /// Frame: the route that is shown.
+    #[arg(long, requires = "frame")]
+    pub route: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[group(required = true, multiple = false)]
+pub struct AttachWhat {
+    /// A screenshot (PNG, JPEG or WebP).
+    #[arg(long)]
+    pub frame: Option<PathBuf>,
+    /// A handoff document (JSON).
+    #[arg(long)]
+    pub handoff: Option<PathBuf>,
+    /// A validator verdict (JSON).
+    #[arg(long)]
+    pub validator: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct ReviewArgs {
+    /// The task's number.
+    #[arg(required_unless_present = "here")]
+    pub task: Option<i64>,
+    /// The task of this folder's branch; it is made when there is none.
+    #[arg(long, conflicts_with = "task")]
+    pub here: bool,
+    /// A commit of the task: 40 lower-case hexadecimal digits.
+    #[arg(long)]
+    pub sha: Option<String>,
+    /// Wait until the review ended, showing its progress.
+    #[arg(long)]
+    pub wait: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Only this task's reviews.
+    pub task: Option<i64>,
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub limit: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct ShowArgs {
+    pub review: i64,
+    /// Print only the text of *Copy findings*.
+    #[arg(long)]
+    pub findings: bool,
+    /// Print the evidence of every gate.
+    #[arg(long)]
+    pub evidence: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct MarkArgs {
+    pub review: i64,
+    /// The finding's number on the card, from 1, or its id.
+    pub finding: String,
+    #[arg(value_enum)]
+    pub mark: MarkWord,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum MarkWord {
+    Answered,
+    WontFix,
+    Clear,
+}
+
+#[derive(Debug, Args)]
+pub struct InboxListArgs {
+    /// Which entries.
+    #[arg(long, value_enum, default_value_t = InboxWhich::Open)]
+    pub which: InboxWhich,
+    /// Words of the title or source.
+    #[arg(long)]
+    pub query: Option<String>,
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub limit: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum InboxWhich {
+    Open,
+    Snoozed,
+    Saved,
+    Done,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum InboxCommand {
+    /// List entries.
+    List(InboxListArgs),
+    /// Show what an entry is about.
+    Show { entry: i64 },
+    /// Mark an entry done.
+    Done { entry: i64 },
+    /// Take back the newest change, of one entry or of all.
+    Undo { entry: Option<i64> },
+    /// Hide an entry until a time.
+    Snooze {
+        entry: i64,
+        /// `1h`, `90m`, `2d`, or a time such as 2026-12-01T09:00:00Z.
+        #[arg(long)]
+        until: String,
+    },
+    /// Keep an entry in sight.
+    Save { entry: i64 },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SeatsCommand {
+    /// Write one file per role, skipping those that exist.
+    Seed,
+    /// The agent each review would run, and how it is confined.
+    Check,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum ConfigCommand {
+    /// Validate the file and print the effective values with their origin.
+    Check,
+    /// Print where the file is.
+    Path,
+    /// Open the file in $EDITOR and validate it afterwards.
+    Edit,
+    /// Print the JSON Schema of the file.
+    Schema,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum AuthCommand {
+    /// The credential of the agent that seats run.
+    Agent {
+        #[command(subcommand)]
+        command: Option<AgentAuthCommand>,
+    },
+}
+
+#[derive(Debug, Clone, Copy, Subcommand)]
+pub enum AgentAuthCommand {
+    /// Read a key from the terminal, unseen, and keep it in the keyring.
+    Set,
+    /// Say whether there is one, never what it is.
+    Status,
+    /// Delete it.
+    Clear,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LogCommand {
+    /// Check the chain of the audit log.
+    Verify,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum McpCommand {
+    /// The two tools of a reviewer, on standard input and output.
+    Review,
+}

@@ -1,0 +1,34 @@
+//! `steward serve`: the runtime without a window.
+
+use std::sync::Arc;
+
+use steward_core::api::Api;
+use steward_core::api::error::ApiError;
+use steward_core::lock::HolderKind;
+
+use crate::output::Output;
+
+/// Hosts the runtime until SIGINT or SIGTERM. Notifications go to the desktop when there is one.
+pub async fn run(api: Api, out: &Output) -> Result<(), ApiError> {
+    let runtime = api.host_runtime(HolderKind::Serve, Arc::new(crate::notices::Desktop::new())).await?;
+    out.note("serving; Ctrl-C stops");
+    stopped().await;
+    out.note("stopping");
+    runtime.stop().await;
+    Ok(())
+}
+
+async fn stopped() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        if let Ok(mut term) = signal(SignalKind::terminate()) {
+            tokio::select! {
+                _ = tokio::signal::ctrl_c() => {}
+                _ = term.recv() => {}
+            }
+            return;
+        }
+    }
+    let _ = tokio::signal::ctrl_c().await;
+}

@@ -1,0 +1,171 @@
+//! `steward status`, `budget`, `doctor`, `pause`, `resume`, `seats`, `backup`, `restore`, `log`.
+
+use std::path::{Path, PathBuf};
+
+use clap::CommandFactory;
+use steward_core::api::error::ApiError;
+use steward_core::api::requests::{Nothing, Why};
+use steward_core::api::views::{AgentView, CheckView, RuntimeState, SpendView, Status};
+use steward_core::api::{Api, system as api_system};
+use steward_core::home::Home;
+
+use crate::args::{Cli, LogCommand, SeatsCommand};
+use crate::output::{Output, Tone};
+use crate::table::Table;
+use crate::tasks::age;
+
+pub fn completions(shell: clap_complete::Shell) {
+    clap_complete::generate(shell, &mut Cli::command(), "steward", &mut std::io::stdout());
+}
+
+pub async fn status(api: &Api, out: &Output) -> Result<(), ApiError> {
+    let status = api_system::status(api, Nothing {}).await?;
+    out.answer(&status, |s| render_status(s, out));
+    Ok(())
+}
+
+fn render_status(s: &Status, out: &Output) -> String {
+    let word = match s.state {
+        RuntimeState::Running => out.paint(Tone::Good, "running"),
+        RuntimeState::Paused => out.paint(Tone::Warn, "paused"),
+        RuntimeState::Degraded => out.paint(Tone::Warn, "degraded"),
+        RuntimeState::ReadOnly => out.paint(Tone::Bad, "read-only"),
+        RuntimeState::NoRuntime => out.paint(Tone::Dim, "no runtime"),
+    };
+    let mut table = Table::bare();
+    let holder = match &s.holder {
+        Some(h) => {
+            format!(" by {} (process {}, since {})", h.kind, h.pid, h.since.format("%Y-%m-%d %H:%M UTC"))
+        }
+        None => "; the app or `steward serve` hosts one".to_owned(),
+    };
+    table.row(["runtime".to_owned(), word + &holder]);
+    if let Some(pause) = &s.paused {
+        table.row(["paused".to_owned(), format!("{} ({})", pause.why, age(s.now, pause.since))]);
+    }
+    for reason in &s.reasons {
+        let hint = reason.hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
+        table.row([reason.code.clone(), format!("{}{hint}", reason.message)]);
+    }
+    let reviews = if s.review_enabled {
+        let breaker = if s.breaker_open { "; automatic ones wait for a manual one to complete" } else { "" };
+        format!("{} open, {} held{breaker}", s.open_reviews, s.held_reviews)
+    } else {
+        "switched off (review.enabled in the config file)".to_owned()
+    };
+    table.row(["reviews".to_owned(), reviews]);
+    table.row(["inbox".to_owned(), format!("{} open, {} unread", s.inbox_open, s.inbox_unread)]);
+    table.row(["tasks".to_owned(), s.tasks.to_string()]);
+    table.row(["agents".to_owned(), spend_line(&s.spend)]);
+    table.render()
+}
+
+fn spend_line(s: &SpendView) -> String {
+    let mut text = format!(
+        "${:.2} of ${:.2} today, ${:.2} of ${:.2} this month",
+        s.today_usd, s.daily_cap_usd, s.month_usd, s.monthly_cap_usd
+    );
+    if s.unknown_today > 0 {
+        text += &format!(", {} runs of unknown cost", s.unknown_today);
+    }
+    if s.exhausted {
+        text += "; nothing that costs money starts";
+    }
+    text
+}
+
+pub async fn budget(api: &Api, out: &Output) -> Result<(), ApiError> {
+    let spend = api_system::budget(api, Nothing {}).await?;
+    out.answer(&spend, |s| format!("{}\n{} tokens today", spend_line(s), s.tokens_today));
+    Ok(())
+}
+
+fn render_checks(checks: &[CheckView], out: &Output) -> String {
+    let mut table = Table::bare();
+    for check in checks {
+        let word = if check.ok { out.paint(Tone::Good, "ok") } else { out.paint(Tone::Bad, "FAIL") };
+        let hint = check.hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
+        table.row([word, check.name.clone(), format!("{}{hint}", check.detail)]);
+    }
+    table.render()
+}
+
+pub async fn doctor(api: &Api, out: &Output) -> Result<(), ApiError> {
+    let report = api_system::doctor(api, Nothing {}).await?;
+    out.answer(&report, |r| render_checks(&r.checks, out));
+    if report.healthy {
+        Ok(())
+    } else {
+        std::process::exit(1);
+    }
+}
+
+pub async fn pause(api: &Api, why: String, out: &Output) -> Result<(), ApiError> {
+    let status = api_system::pause(api, Why { why }).await?;
+    out.answer(&status, |_| "paused: seats are stopped and nothing outward happens".to_owned());
+    Ok(())
+}
+
+pub async fn resume(api: &Api, out: &Output) -> Result<(), ApiError> {
+    let status = api_system::resume(api, Nothing {}).await?;
+    out.answer(&status, |_| "resumed".to_owned());
+    Ok(())
+}
+
+pub async fn seats(api: &Api, command: SeatsCommand, out: &Output) -> Result<(), ApiError> {
+    match command {
+        SeatsCommand::Seed => {
+            let done = api_system::seats_seed(api, Nothing {}).await?;
+            out.answer(&done, |d| d.message.clone());
+        }
+        SeatsCommand::Check => {
+            let agent = api_system::agent_report(api, Nothing {}).await?;
+            out.answer(&agent, |a| render_agent(a, out));
+        }
+    }
+    Ok(())
+}
+
+fn render_agent(a: &AgentView, out: &Output) -> String {
+    let mut table = Table::bare();
+    let program = match (&a.program, &a.version) {
+        (Some(program), Some(version)) => format!("{program} ({version})"),
+        (Some(program), None) => program.clone(),
+        (None, _) => "not found".to_owned(),
+    };
+    table.row([a.role.clone(), format!("{} · {program}", a.adapter)]);
+    table.row(["ready".to_owned(), if a.ready { "yes".to_owned() } else { "no".to_owned() }]);
+    if let Some(p) = &a.problem {
+        let hint = p.hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
+        table.row(["problem".to_owned(), format!("{}{hint}", p.message)]);
+    }
+    table.row(["boundary".to_owned(), a.boundary.clone()]);
+    let hint = a.credential_hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
+    table.row(["credential".to_owned(), format!("{}{hint}", a.credential)]);
+    if let Some(risk) = &a.risk {
+        table.row(["risk".to_owned(), risk.clone()]);
+    }
+    table.render() + "\n" + &render_checks(&a.boundary_checks, out)
+}
+
+pub async fn backup(api: &Api, to: Option<PathBuf>, out: &Output) -> Result<(), ApiError> {
+    let done = api_system::backup(api, to).await?;
+    out.answer(&done, |d| d.message.clone());
+    Ok(())
+}
+
+pub fn restore(home: &Home, from: &Path, out: &Output) -> Result<(), ApiError> {
+    let done = api_system::restore(home, from, &crate::person::caller_of_this_process())?;
+    out.answer(&done, |d| d.message.clone());
+    Ok(())
+}
+
+pub async fn log(api: &Api, command: LogCommand, out: &Output) -> Result<(), ApiError> {
+    match command {
+        LogCommand::Verify => {
+            let done = api_system::verify_log(api).await?;
+            out.answer(&done, |d| d.message.clone());
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! The config file: what is in force, what is wrong, and the few edits the app makes for a person.
+
+use std::path::PathBuf;
+
+use super::Api;
+use super::error::{ApiError, ErrorCode};
+use super::requests::{Nothing, Switch};
+use super::views as v;
+use crate::config::edit::{self, Edit, Scalar};
+use crate::config::{self, ConfigWatch, Loaded, LoadedFrom, Origin, Severity};
+use crate::home::Home;
+
+pub async fn check(api: &Api, _: Nothing) -> Result<v::ConfigView, ApiError> {
+    api.context().config.reread();
+    Ok(view(api.home(), &api.config()))
+}
+
+/// The same for a command that opens no database.
+pub fn check_file(home: &Home) -> Result<v::ConfigView, ApiError> {
+    let person = std::env::var_os("HOME").map(PathBuf::from);
+    let watch = ConfigWatch::open(home, person);
+    Ok(view(home, &watch.current()))
+}
+
+pub async fn enable_review(api: &Api, request: Switch) -> Result<v::Done, ApiError> {
+    api.person("switch reviews on or off")?;
+    change(api, &Edit::Set { block: "review", key: "enabled", value: Scalar::Bool(request.on) })?;
+    let word = if request.on { "on" } else { "off" };
+    Ok(v::Done { message: format!("reviews are {word}") })
+}
+
+/// The JSON Schema of the file, for editors.
+pub fn schema() -> String {
+    serde_json::to_string_pretty(&config::schema()).unwrap_or_default()
+}
+
+/// The file, made from the commented template when there is none.
+pub fn ensure_file(home: &Home) -> Result<PathBuf, ApiError> {
+    edit::ensure_file(home).map_err(|e| ApiError::new(ErrorCode::Config, e.to_string()))?;
+    Ok(home.config_file())
+}
+
+/// Makes one edit that keeps comments, and puts it in force.
+pub(super) fn change(api: &Api, wanted: &Edit) -> Result<(), ApiError> {
+    let person = std::env::var_os("HOME").map(PathBuf::from);
+    edit::edit_file(api.home(), person.as_deref(), wanted).map_err(|e| {
+        ApiError::new(ErrorCode::Config, e.to_string()).hint("`steward config edit` opens the file")
+    })?;
+    api.context().config.reread();
+    Ok(())
+}
+
+fn view(home: &Home, loaded: &Loaded) -> v::ConfigView {
+    let path = home.config_file();
+    v::ConfigView {
+        exists: path.is_file(),
+        path: path.display().to_string(),
+        problems: loaded
+            .problems
+            .iter()
+            .map(|p| v::ProblemView {
+                severity: match p.severity {
+                    Severity::Fatal | Severity::Error => "error",
+                    Severity::Warning => "warning",
+                }
+                .to_owned(),
+                line: (p.line > 0).then_some(p.line),
+                column: (p.column > 0).then_some(p.column),
+                key: p.key.clone(),
+                message: p.message.clone(),
+                hint: p.hint.clone(),
+                snippet: p.snippet.clone(),
+            })
+            .collect(),
+        effective: loaded
+            .effective
+            .iter()
+            .map(|e| v::EffectiveView {
+                key: e.key.clone(),
+                value: shown(&e.value),
+                origin: origin(&e.origin),
+            })
+            .collect(),
+        last_good_in_force: loaded.from == LoadedFrom::LastGood,
+    }
+}
+
+fn origin(origin: &Origin) -> String {
+    match origin {
+        Origin::Default => "default".to_owned(),
+        Origin::File { line } => format!("line {line}"),
+        Origin::Clamped { line } => format!("line {line}, lowered to the ceiling"),
+        Origin::Refused { line } => format!("line {line}, refused"),
+    }
+}
+
+/// A value as one would write it: text without quotes, anything else as JSON.
+fn shown(value: &serde_json::Value) -> String {
+    match value.as_str() {
+        Some(text) => super::convert::line(text),
+        None => super::convert::line(&value.to_string()),
+    }
+}
