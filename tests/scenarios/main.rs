@@ -4,6 +4,7 @@ mod backup;
 mod bad_input;
 mod boundary;
 mod config;
+mod desk;
 mod faults;
 mod frames;
 mod gates;

@@ -70,13 +70,29 @@ pub struct DiffHead {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
 #[serde(default)]
 pub struct FileHead {
-    pub path: ForeignText,
+    pub path: Name,
 }
 
-/// Text of others as the digest carries it: inside its envelope.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Deserialize)]
-pub struct ForeignText {
-    pub text: String,
+/// A name as the digest carries it: inside the envelope of text from others, or plain.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(untagged)]
+pub enum Name {
+    Foreign { text: String },
+    Plain(String),
+}
+
+impl Default for Name {
+    fn default() -> Self {
+        Self::Plain(String::new())
+    }
+}
+
+impl Name {
+    fn as_str(&self) -> &str {
+        match self {
+            Self::Foreign { text } | Self::Plain(text) => text,
+        }
+    }
 }
 
 /// The hash by which a submission names its digest.
@@ -119,7 +135,7 @@ fn lines_of(file: &str, digest: &DigestHead, review: &Path) -> Option<u32> {
         let rest = usize::from(!bytes.is_empty() && !bytes.ends_with(b"\n"));
         u32::try_from(breaks + rest).ok()
     };
-    let in_diff = || digest.diff.files.iter().any(|known| known.path.text == file);
+    let in_diff = || digest.diff.files.iter().any(|known| known.path.as_str() == file);
     // A removed file that was not exported (binary, too large) can still be cited.
     count("tree").or_else(|| in_diff().then(|| count("base").unwrap_or(u32::MAX)))
 }

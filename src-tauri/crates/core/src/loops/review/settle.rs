@@ -81,7 +81,7 @@ fn settle_in(
     };
     match outcome {
         Outcome::Publish { cap } => match table {
-            Some(table) => publish(tx, &review, cap, table),
+            Some(table) => publish(tx, &review, cap, table, head),
             None => Ok(()),
         },
         Outcome::Hold { undecided } => hold(tx, &review, &undecided),
@@ -112,6 +112,7 @@ fn publish(
     review: &ReviewRecord,
     cap: Verdict,
     table: &GateTable,
+    head: &Reading<Option<Sha>>,
 ) -> Result<(), StoreError> {
     let Some(said) = review.seat_verdict else {
         return Err(StoreError::Value("a submitted review has no verdict of its seat".to_owned()));
@@ -135,7 +136,8 @@ fn publish(
     steps::add(tx, review.id, "state", &format!("published: {}", last.verdict.as_str()))?;
     for older in reviews::fresh_of(tx, review.task)? {
         if older.id < review.id {
-            turn_stale(tx, &older, StaleReason::NewerReview)?;
+            let reason = stale_now(tx, &older, head)?.unwrap_or(StaleReason::NewerReview);
+            turn_stale(tx, &older, reason)?;
         }
     }
     announce(tx, review, last.verdict, table)?;

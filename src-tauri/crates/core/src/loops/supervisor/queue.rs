@@ -85,7 +85,7 @@ impl Queue {
     }
 
     async fn act(&mut self, seen: Seen) -> Result<(), StoreError> {
-        let is_on = review::settings(&self.ctx.config.current().config).is_on();
+        let is_on = review::settings(&self.ctx.config()).is_on();
         for (id, state, cancel_asked) in &seen.open {
             let why = if *cancel_asked {
                 Some(StopWhy::Person)
