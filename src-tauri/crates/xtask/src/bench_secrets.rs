@@ -55,6 +55,8 @@ pub fn run() -> Result<()> {
 impl Bench {
     /// Megabytes per CPU second on all release diffs, decoding off.
     fn throughput(&self, releases: &Path) -> Result<Value> {
+        // Repeated, so that start-up counts little.
+        let releases = &corpus::repeated(&self.folder, releases, 4)?;
         let megabytes = size(releases)? as f64 / 1e6;
         let mut best = [f64::MAX; 4];
         for _ in 0..ROUNDS {

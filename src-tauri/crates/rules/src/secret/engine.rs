@@ -278,7 +278,8 @@ fn web_token(text: &[u8], start: usize) -> (bool, usize) {
 }
 
 fn keep<'e>(rule: &'e Rule, template: &Template, text: &[u8], range: Range<usize>, hits: &mut Vec<Hit<'e>>) {
-    if text.get(range.end).is_some_and(|byte| template.continues(*byte)) {
+    // Wide runs are open in the pattern: a longer word is no token either.
+    if range.len() > template.longest() || text.get(range.end).is_some_and(|byte| template.continues(*byte)) {
         return;
     }
     if let Some(tier) = rule.weigh(template, &text[range.clone()]) {

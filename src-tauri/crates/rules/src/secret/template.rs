@@ -176,6 +176,11 @@ impl Template {
                 Part::Run { class, min, max } if min == max => {
                     out.push_str(&format!("[{}]{{{min}}}", class.set));
                 }
+                // A wide run stays open: its copies would make compiling dear, and the engine cuts
+                // the text at the format's longest anyway.
+                Part::Run { class, min, max } if max - min > 16 => {
+                    out.push_str(&format!("[{}]{{{min},}}", class.set));
+                }
                 Part::Run { class, min, max } => out.push_str(&format!("[{}]{{{min},{max}}}", class.set)),
                 Part::Check(check) => out.push_str(&format!("[0-9A-Za-z]{{{}}}", check.width())),
             }

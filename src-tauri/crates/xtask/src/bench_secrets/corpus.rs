@@ -52,6 +52,17 @@ pub fn history(folder: &Path) -> Result<PathBuf> {
     Ok(diffs)
 }
 
+/// A folder that holds every diff so many times.
+pub fn repeated(folder: &Path, diffs: &Path, times: usize) -> Result<PathBuf> {
+    let many = fresh(&folder.join("repeated-diffs"))?;
+    for name in names(diffs)? {
+        for copy in 0..times {
+            fs::copy(diffs.join(&name), many.join(format!("{copy}-{name}")))?;
+        }
+    }
+    Ok(many)
+}
+
 /// A diff of about the size, cut from the release diffs at a file's end.
 pub fn cut(releases: &Path, bytes: usize) -> Result<Vec<u8>> {
     let mut diff = Vec::new();

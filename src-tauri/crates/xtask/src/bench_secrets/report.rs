@@ -36,7 +36,7 @@ fn page(result: &Value) -> Result<String> {
     let rate = &speed["megabytes_per_cpu_second"];
     writeln!(
         page,
-        "## Throughput\n\nDiffs between consecutive releases of 50 crates, {:.0} MB, decoding off unless named.\n",
+        "## Throughput\n\nDiffs between consecutive releases of 50 crates, repeated to {:.0} MB, decoding off unless named.\n",
         number(&speed["megabytes"])
     )?;
     writeln!(page, "| | MB per CPU second |\n|---|---|")?;
