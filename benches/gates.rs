@@ -95,7 +95,7 @@ fn measure(name: &'static str, corpus: &Corpus, room: &Path) -> Result<Measured>
             timed(&mut measured.plain[index], || {
                 let range = format!("{tip}...{head}");
                 let mut bytes = 0;
-                git.call(clone.dir(), ["diff", "--raw", "--numstat", "-p", &range])
+                git.call(clone.dir(), ["diff", "--no-ext-diff", "--raw", "--numstat", "-p", &range])
                     .env("GIT_DIR", clone.dir())
                     .limits(Limits::STREAM)
                     .stream(|chunk| {

@@ -34,6 +34,7 @@ const FORCED: &[(&str, &str)] = &[
     ("core.bigFileThreshold", "32m"),
     ("core.commitGraph", "true"),
     ("credential.helper", ""),
+    // A diff that forgets `--no-ext-diff` fails instead of running what a checkout configured.
     ("diff.external", ""),
     ("fetch.fsckObjects", "true"),
     ("fetch.recurseSubmodules", "false"),
