@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod configure;
+mod desk;
 mod inbox;
 mod persons;
 mod reviews;

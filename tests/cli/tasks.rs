@@ -1,1 +1,80 @@
+//! Tasks and gates from the command line, with no account and no agent.
 
+use crate::desk::Desk;
+
+#[test]
+fn a_branch_is_judged_by_all_eleven_gates_without_any_agent() {
+    let desk = Desk::with_task();
+    let table = desk.person(&["task", "gates", "1", "--json"]).ok().json();
+    assert_eq!(table["head"], desk.repo.head());
+    assert_eq!(table["gates"].as_array().map(Vec::len), Some(11));
+    assert_eq!(table["cap"], "ACCEPTED");
+    assert_eq!(table["stats"]["added"], 2);
+    let state = |id: &str| {
+        let gates = table["gates"].as_array().expect("a list");
+        gates.iter().find(|g| g["id"] == id).expect("each gate is there")["state"].clone()
+    };
+    assert_eq!(state("no_secrets"), "pass");
+    assert_eq!(state("ci"), "notApplicable");
+}
+
+#[test]
+fn the_head_is_read_from_git_each_time_and_never_typed() {
+    let desk = Desk::with_task();
+    let moved = desk.repo.commit("fix: more", &[("src/a.rs", Some(b"fn a() {}\n"))]);
+    let table = desk.person(&["task", "gates", "1", "--json"]).ok().json();
+    assert_eq!(table["head"], moved);
+    let shown = desk.person(&["task", "show", "1", "--json"]).ok().json();
+    assert_eq!(shown["task"]["head"], moved);
+}
+
+#[test]
+fn a_failing_gate_names_the_file_and_caps_the_verdict() {
+    let desk = Desk::with_task();
+    desk.repo.commit("fix: picture", &[("logo.png", Some(b"\x89PNG\0\0"))]);
+    let ran = desk.person(&["task", "gates", "1"]).ok();
+    assert!(ran.stdout.contains("FAIL"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("logo.png"), "{}", ran.stdout);
+    assert!(ran.stdout.contains("cap: CHANGES"), "{}", ran.stdout);
+}
+
+#[test]
+fn the_task_of_a_folder_is_found_from_the_folder() {
+    let desk = Desk::with_task();
+    let mut command =
+        steward_kit::pty::command(&desk.home, crate::desk::steward(), &["task", "finish", "--json"], &[]);
+    let out = command.current_dir(desk.repo.path().join("src")).output().expect("it runs");
+    let task: serde_json::Value = serde_json::from_slice(&out.stdout).expect("JSON");
+    assert_eq!((&task["id"], &task["state"]), (&1.into(), &"done".into()));
+}
+
+#[test]
+fn documents_are_refused_with_the_field_named_and_contracts_count_up() {
+    let desk = Desk::with_task();
+    let file = desk.home.outside("contract.yaml");
+    let path = file.to_string_lossy().into_owned();
+    std::fs::write(&file, "writeScope: [src/**]\nchecks: []\nmutations: sometimes\n").expect("writable");
+    let refused = desk.person(&["task", "contract", "1", &path, "--json"]);
+    assert_eq!(refused.code, 2, "{refused:?}");
+    assert!(
+        refused.json()["error"]["message"].as_str().unwrap_or_default().contains("mutations"),
+        "{refused:?}"
+    );
+    for version in 1..=2 {
+        std::fs::write(&file, "writeScope: [src/**]\nchecks: []\nmutations: none\n").expect("writable");
+        let kept = desk.person(&["task", "contract", "1", &path, "--json"]).ok().json();
+        assert_eq!(kept["version"], version);
+    }
+    let table = desk.person(&["task", "gates", "1", "--json"]).ok().json();
+    let scope = table["gates"].as_array().and_then(|g| g.iter().find(|g| g["id"] == "scope").cloned());
+    assert_eq!(scope.expect("scope")["state"], "pass");
+}
+
+#[test]
+fn lists_are_never_null_and_say_what_to_do_when_empty() {
+    let desk = Desk::new();
+    assert_eq!(desk.person(&["task", "list", "--json"]).ok().json(), serde_json::json!({ "tasks": [] }));
+    assert_eq!(desk.person(&["list", "--json"]).ok().json(), serde_json::json!({ "reviews": [] }), "c42");
+    let text = desk.person(&["task", "list"]).ok().stdout;
+    assert!(text.contains("steward task add"), "{text}");
+}

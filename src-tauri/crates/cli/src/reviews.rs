@@ -38,6 +38,10 @@ pub async fn start(api: &Api, args: ReviewArgs, out: &Output) -> Result<(), ApiE
     }
     let review = follow(api, started.review, out).await?;
     out.answer(&review, |r| render(r, false, api.now(), out));
+    // A review that gave no verdict of its own did not work.
+    if review.state == ReviewStateView::Ended {
+        std::process::exit(1);
+    }
     Ok(())
 }
 
