@@ -101,16 +101,17 @@ fn wrong_use_exits_2_also_as_json() {
 }
 
 #[test]
-fn a_file_that_is_no_database_is_not_touched() {
+fn a_file_that_is_no_database_is_moved_aside_and_status_says_so() {
     let home = TestHome::new();
     std::fs::write(home.path().join("steward.db"), "not a database, but mine").expect("writable");
     let ran = pty::person(&home, steward(), &["status", "--json"]);
-    assert_eq!((ran.code, &ran.json()["error"]["code"]), (1, &"store".into()), "{ran:?}");
+    let reasons = ran.ok().json()["reasons"].clone();
+    assert_eq!(reasons[0]["code"], "recovered", "{reasons}");
     let kept: Vec<String> = std::fs::read_dir(home.path())
         .expect("the home")
         .filter_map(Result::ok)
         .filter_map(|f| std::fs::read_to_string(f.path()).ok())
         .filter(|text| text == "not a database, but mine")
         .collect();
-    assert_eq!(kept.len(), 1, "it is still there, perhaps under another name");
+    assert_eq!(kept.len(), 1, "it is still there, under another name");
 }

@@ -39,7 +39,10 @@ impl Desk {
     /// With reviews on and a reviewer that hands in `submission`.
     pub fn with_reviewer(submission: &str) -> Self {
         let desk = Self::with_task();
-        desk.reviewer(&format!("cat > \"$STEWARD_SUBMISSION\" <<'END'\n{submission}\nEND\n"));
+        desk.reviewer(&format!(
+            "hash=$(sha256sum \"$STEWARD_DIGEST\" | cut -d' ' -f1)\n\
+             cat > \"$STEWARD_SUBMISSION\" <<END\n{{\"digestHash\":\"$hash\",\"submission\":{submission}}}\nEND\n"
+        ));
         desk.enable();
         desk
     }

@@ -6,8 +6,7 @@ use steward_kit::pty;
 use crate::desk::{Desk, steward};
 
 fn refused_to_agents(args: &[&str]) {
-    let desk = Desk::with_task();
-    desk.enable();
+    let desk = Desk::with_reviewer(crate::desk::ACCEPTED);
     let mut json = args.to_vec();
     json.push("--json");
     for (marks, why) in

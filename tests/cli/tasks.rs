@@ -61,7 +61,8 @@ fn documents_are_refused_with_the_field_named_and_contracts_count_up() {
         "{refused:?}"
     );
     for version in 1..=2 {
-        std::fs::write(&file, "writeScope: [src/**]\nchecks: []\nmutations: none\n").expect("writable");
+        let text = format!("writeScope: [src/**]\nchecks: [cargo test {version}]\nmutations: none\n");
+        std::fs::write(&file, text).expect("writable");
         let kept = desk.person(&["task", "contract", "1", &path, "--json"]).ok().json();
         assert_eq!(kept["version"], version);
     }

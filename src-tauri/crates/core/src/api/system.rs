@@ -18,8 +18,13 @@ use crate::sandbox::{self, Boundary, CheckId, CheckOutcome};
 use crate::store::audit::Chain;
 use crate::store::inbox::{self as store_inbox, EntryState};
 use crate::store::spending;
-use crate::store::{Mode, StoreError, audit, backup as store_backup, doctor::CheckState, reviews, tasks};
+use crate::store::{
+    Mode, StoreError, audit, backup as store_backup, doctor::CheckState, health, reviews, tasks,
+};
 use crate::{agent, config};
+
+/// How long the status tells of a recovery.
+const RECOVERY_SHOWN: chrono::Duration = chrono::Duration::days(7);
 
 pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
     let read = api
@@ -35,19 +40,27 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
                 tasks::count(tx)?,
                 spending::today_and_month(tx)?,
                 supervisor::last_tick(tx)?,
+                health::last_recovery(tx)?,
             ))
         })
         .await?;
-    let (paused, open_reviews, held_reviews, breaker_open, inbox, tasks, spent, tick) = read;
+    let (paused, open_reviews, held_reviews, breaker_open, inbox, tasks, spent, tick, recovered) = read;
     let holder = lock::holder(api.home()).ok().flatten();
     let loaded = api.config();
-    let reasons = reasons(api, &loaded);
+    let mut reasons = reasons(api, &loaded);
+    if let Some(recovery) = recovered.filter(|r| api.now() - r.at < RECOVERY_SHOWN) {
+        reasons.push(v::StatusReason {
+            code: "recovered".to_owned(),
+            message: recovery.message(),
+            hint: Some("`steward doctor` looks at everything".to_owned()),
+        });
+    }
     let read_only = matches!(api.store().mode(), Mode::ReadOnly(_));
     let state = if read_only {
         v::RuntimeState::ReadOnly
     } else if paused.is_some() {
         v::RuntimeState::Paused
-    } else if reasons.iter().any(|r| r.code != "config_warning") {
+    } else if reasons.iter().any(|r| !matches!(r.code.as_str(), "config_warning" | "recovered")) {
         v::RuntimeState::Degraded
     } else if holder.is_none() {
         v::RuntimeState::NoRuntime
