@@ -1,7 +1,6 @@
-// The bridge over the real core: the one named by STEWARD_BRIDGE, or one started for this run in a
-// fresh home.
+// The bridge over the real core, started for one test file in a fresh home.
 import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -21,14 +20,17 @@ const STARTS_WITHIN_MS = 20_000;
 export async function startBridge() {
   const folder = mkdtempSync(join(tmpdir(), "steward-ui-"));
   const clean = () => rmSync(folder, { recursive: true, force: true });
-  const named = process.env.STEWARD_BRIDGE;
-  if (named) return { url: named, folder, close: async () => clean() };
   if (!existsSync(BINARY)) {
     throw new Error(`${BINARY} is not built: cargo build -p steward-kit --bin steward-bridge`);
   }
   const child = spawn(BINARY, [], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { PATH: process.env.PATH, HOME: folder, STEWARD_HOME: join(folder, "home") },
+    env: {
+      PATH: process.env.PATH,
+      HOME: folder,
+      STEWARD_HOME: join(folder, "home"),
+      STEWARD_AGENT_KEY: "made-up-credential",
+    },
   });
   const lines = createInterface({ input: child.stdout });
   const url = await new Promise((found, failed) => {
@@ -85,3 +87,42 @@ export function makeRepository(folder) {
   git("commit", "-qm", "fix: key the cache by id");
   return { path, git };
 }
+
+/**
+ * Makes a shell script the reviewer: it speaks the contract of a command seat and hands this in.
+ * @param {string} folder
+ * @param {unknown} submission
+ */
+export function makeReviewer(folder, submission) {
+  const script = join(folder, "reviewer");
+  writeFileSync(
+    script,
+    `#!/bin/sh
+hash=$(sha256sum "$STEWARD_DIGEST" | cut -d' ' -f1)
+echo '{"type":"usage","usd":0.25,"tokens":1000,"turns":2}'
+cat > "$STEWARD_SUBMISSION.new" <<SUBMISSION
+{"digestHash":"$hash","submission":${JSON.stringify(submission)}}
+SUBMISSION
+mv "$STEWARD_SUBMISSION.new" "$STEWARD_SUBMISSION"
+`,
+  );
+  chmodSync(script, 0o755);
+  const seats = join(folder, "home", "seats");
+  mkdirSync(seats, { recursive: true });
+  writeFileSync(join(seats, "reviewer.yaml"), `adapter: command\ncommand: ["${script}"]\n`);
+}
+
+export const CHANGES = {
+  verdict: "CHANGES",
+  summary: "The key is right; the note is not.",
+  findings: [
+    {
+      title: "The note <b>lies</b>",
+      file: "cache.txt",
+      line: 1,
+      why: "It says by id, and nothing keys by id.",
+      check: "cache.txt names the key that is used",
+      severity: "high",
+    },
+  ],
+};

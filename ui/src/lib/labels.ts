@@ -93,11 +93,12 @@ export function staleText(reason: string | null): string {
   return reason === null ? "it no longer holds" : (STALE[reason] ?? reason);
 }
 
-export const TASK_STATE: Record<TaskState, Label> = {
-  running: { word: "RUNNING", tone: "info", icon: "play" },
-  done: { word: "DONE", tone: "ok", icon: "check" },
-  error: { word: "ERROR", tone: "bad", icon: "cross" },
-  stopped: { word: "STOPPED", tone: "mute", icon: "minus" },
+/** How a task's run stands. */
+export const TASK_STATE: Record<TaskState, string> = {
+  running: "run not finished",
+  done: "run finished",
+  error: "run ended with an error",
+  stopped: "run stopped",
 };
 
 export const RUNTIME: Record<RuntimeState, { word: string; tone: Tone }> = {
