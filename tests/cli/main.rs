@@ -1,5 +1,7 @@
 //! The command line, as a person and as an agent meet it.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
 mod bad_input;
 mod configure;
 mod desk;

@@ -24,7 +24,7 @@ fn a_review_is_hosted_by_the_command_when_no_runtime_is_there() {
     assert_eq!((&review["verdict"], &review["seatVerdict"]), (&"CHANGES".into(), &"CHANGES".into()));
     assert_eq!(review["sha"], desk.repo.head());
     assert_eq!(review["findings"][0]["file"], "src/a.rs");
-    assert_eq!(review["findings"][0]["excerpt"].as_array().is_some_and(|lines| !lines.is_empty()), true);
+    assert!(review["findings"][0]["excerpt"].as_array().is_some_and(|lines| !lines.is_empty()));
     assert_eq!(
         review["cost"]["usd"],
         serde_json::Value::Null,

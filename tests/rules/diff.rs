@@ -9,8 +9,11 @@ const A: &str = "1111111111111111111111111111111111111111";
 const B: &str = "2222222222222222222222222222222222222222";
 const Z: &str = "0000000000000000000000000000000000000000";
 
+/// Old mode, new mode, old blob, new blob, status, paths.
+type Raw<'a> = (&'a str, &'a str, &'a str, &'a str, &'a str, &'a [&'a [u8]]);
+
 /// One record per entry, then the patch.
-fn output(records: &[(&str, &str, &str, &str, &str, &[&[u8]])], patch: &[u8]) -> Vec<u8> {
+fn output(records: &[Raw<'_>], patch: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     for (old_mode, new_mode, old, new, letter, paths) in records {
         out.extend_from_slice(format!(":{old_mode} {new_mode} {old} {new} {letter}\0").as_bytes());
@@ -70,7 +73,7 @@ fn paths_come_raw_from_the_records_never_from_headers() {
 
 #[test]
 fn each_section_belongs_to_the_next_record_and_a_type_change_has_two() {
-    let records: &[(&str, &str, &str, &str, &str, &[&[u8]])] = &[
+    let records: &[Raw<'_>] = &[
         ("100644", "100644", A, A, "R100", &[b"old", b"new"]),
         ("100644", "120000", A, B, "T", &[b"t"]),
         ("100644", "100755", A, A, "M", &[b"run"]),

@@ -1,5 +1,7 @@
 //! Real git, real SQLite, real keyring, real boundary: the core at work.
 
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
+
 mod backup;
 mod bad_input;
 mod boundary;

@@ -258,7 +258,7 @@ async fn a_newer_published_review_replaces_the_older_one() {
     desk.reviewer(&hand_in(ACCEPTED));
     let second = desk.review(task).await;
     assert_eq!(second.state, ReviewState::Published, "{second:?}");
-    assert_eq!(desk.row(first.id).await.stale_reason.is_some(), true);
+    assert!(desk.row(first.id).await.stale_reason.is_some());
     let targets: Vec<_> = desk.inbox().await.into_iter().map(|entry| entry.target).collect();
     assert_eq!(targets, [format!("review/{}", second.id)]);
 }
