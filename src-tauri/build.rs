@@ -1,3 +1,10 @@
+//! Names the commands of the window, so that each needs its own permission.
+
 fn main() {
-    tauri_build::build()
+    const COMMANDS: &[&str] = &["call", "copy_text", "open_external", "pending_target", "pick_folder"];
+    let attributes =
+        tauri_build::Attributes::new().app_manifest(tauri_build::AppManifest::new().commands(COMMANDS));
+    if let Err(error) = tauri_build::try_build(attributes) {
+        println!("cargo:error=tauri: {error:#}");
+    }
 }

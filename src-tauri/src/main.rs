@@ -1,1 +1,7 @@
-fn main() {}
+//! The desktop app of Steward.
+
+#![cfg_attr(not(debug_assertions), windows_subsystem = "windows")]
+
+fn main() -> std::process::ExitCode {
+    steward_app::run()
+}

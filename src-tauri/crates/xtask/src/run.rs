@@ -8,7 +8,8 @@ use crate::shell::{cargo, must, target};
 pub fn run(words: &[String]) -> Result<()> {
     setup()?;
     println!("app: cargo build");
-    must(cargo().args(["build", "--package", "steward-app", "--package", "steward-cli"]))?;
+    // The workspace as a whole, as the tests build it: a part of it alone would be compiled anew.
+    must(cargo().args(["build", "--workspace"]))?;
     println!("app: starting");
     let app = target().join("debug").join("steward-desktop").with_extension(std::env::consts::EXE_EXTENSION);
     must(std::process::Command::new(app).args(words))

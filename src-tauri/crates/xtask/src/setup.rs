@@ -22,7 +22,7 @@ pub struct Ready {
 pub fn setup() -> Result<Ready> {
     packages::install()?;
     check_node()?;
-    npm_ci()?;
+    npm_install()?;
     let claude = claude()?;
     build_ui()?;
     Ok(Ready { claude })
@@ -41,7 +41,7 @@ fn check_node() -> Result<()> {
 }
 
 /// Installs the window's packages when the lock file is not the one they came from.
-fn npm_ci() -> Result<()> {
+fn npm_install() -> Result<()> {
     let ui = root().join("ui");
     let lock = std::fs::read(ui.join("package-lock.json")).context("reading ui/package-lock.json")?;
     let stamp = ui.join("node_modules/.steward-lock");
@@ -49,8 +49,10 @@ fn npm_ci() -> Result<()> {
         println!("npm packages: as the lock file says");
         return Ok(());
     }
-    println!("npm packages: npm ci in ui");
-    must(program("npm", &ui).args(["ci", "--no-audit", "--no-fund"]))?;
+    println!("npm packages: npm install in ui, as the lock file says");
+    // Not `npm ci`: it refuses a lock file without the entry of an optional package for another system.
+    // This takes every version from the lock file all the same, and writes nothing back.
+    must(program("npm", &ui).args(["install", "--no-save", "--no-audit", "--no-fund"]))?;
     std::fs::write(&stamp, lock).context("noting which lock file was installed")
 }
 

@@ -1,0 +1,208 @@
+//! The icon in the tray: how things stand, and the few things one does without the window.
+
+use std::panic::AssertUnwindSafe;
+
+use serde_json::json;
+use steward_core::api::error::ApiError;
+use steward_core::api::views::{RuntimeState, Status};
+use tauri::image::Image;
+use tauri::menu::{MenuBuilder, MenuEvent, MenuItem};
+use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, TrayIconEvent};
+use tauri::{AppHandle, Manager, include_image};
+
+use crate::host::{Host, nothing};
+use crate::links::Target;
+use crate::{quit, window};
+
+const IDLE: Image<'_> = include_image!("../icons/tray-idle.png");
+const UNREAD: Image<'_> = include_image!("../icons/tray-unread.png");
+const DEGRADED: Image<'_> = include_image!("../icons/tray-degraded.png");
+const PAUSED: Image<'_> = include_image!("../icons/tray-paused.png");
+
+struct Tray {
+    icon: TrayIcon,
+    state: MenuItem<tauri::Wry>,
+    pause: MenuItem<tauri::Wry>,
+}
+
+/// What the icon says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Look {
+    Idle,
+    Unread,
+    Degraded,
+    Paused,
+}
+
+/// Puts the icon up. Without a tray, or without its library, the app works all the same.
+pub fn build(app: &AppHandle) {
+    // The library behind the icon is loaded at run time, and panics where it is not installed.
+    match std::panic::catch_unwind(AssertUnwindSafe(|| make(app))) {
+        Ok(Ok(tray)) => {
+            app.manage(tray);
+        }
+        Ok(Err(error)) => tracing::warn!(%error, "there is no tray icon"),
+        Err(_) => tracing::warn!("there is no tray icon: its library is not installed"),
+    }
+}
+
+fn make(app: &AppHandle) -> tauri::Result<Tray> {
+    let state = MenuItem::with_id(app, "state", "Starting", false, None::<&str>)?;
+    let open = MenuItem::with_id(app, "open", "Open inbox", true, None::<&str>)?;
+    let pause = MenuItem::with_id(app, "pause", "Pause all", true, None::<&str>)?;
+    let quit = MenuItem::with_id(app, "quit", "Quit", true, None::<&str>)?;
+    let menu = MenuBuilder::new(app)
+        .item(&state)
+        .separator()
+        .items(&[&open, &pause])
+        .separator()
+        .item(&quit)
+        .build()?;
+    let icon = TrayIconBuilder::with_id("steward")
+        .icon(IDLE)
+        .tooltip("Steward")
+        .menu(&menu)
+        .show_menu_on_left_click(false)
+        .on_menu_event(chosen)
+        .on_tray_icon_event(|icon, event| {
+            if let TrayIconEvent::Click {
+                button: MouseButton::Left,
+                button_state: MouseButtonState::Up,
+                ..
+            } = event
+            {
+                window::toggle(icon.app_handle());
+            }
+        })
+        .build(app)?;
+    Ok(Tray { icon, state, pause })
+}
+
+fn chosen(app: &AppHandle, event: MenuEvent) {
+    match event.id().as_ref() {
+        "open" => window::open_target(app, Target::inbox()),
+        "pause" => {
+            let app = app.clone();
+            tauri::async_runtime::spawn(async move { turn_pause(&app).await });
+        }
+        "quit" => {
+            let app = app.clone();
+            tauri::async_runtime::spawn(async move { quit::ask_and_quit(&app).await });
+        }
+        _ => {}
+    }
+}
+
+async fn turn_pause(app: &AppHandle) {
+    let host = app.state::<Host>();
+    let turned = match host.ask::<Status>("status", nothing()).await {
+        Ok(status) if status.paused.is_some() => host.call("resume", nothing()).await,
+        Ok(_) => host.call("pause", json!({ "why": "from the tray" })).await,
+        Err(error) => Err(error),
+    };
+    if let Err(error) = turned {
+        tracing::warn!(message = error.message, "pause was not turned");
+    }
+    refresh(app).await;
+}
+
+/// Shows how things stand now.
+pub async fn refresh(app: &AppHandle) {
+    let status = app.state::<Host>().ask::<Status>("status", nothing()).await;
+    let Some(tray) = app.try_state::<Tray>() else { return };
+    let (look, words) = say(&status);
+    let picture = match look {
+        Look::Idle => IDLE,
+        Look::Unread => UNREAD,
+        Look::Degraded => DEGRADED,
+        Look::Paused => PAUSED,
+    };
+    let is_paused = status.as_ref().is_ok_and(|status| status.paused.is_some());
+    let count = status.map_or(0, |status| status.inbox_unread);
+    let shown = tray
+        .icon
+        .set_icon(Some(picture))
+        .and_then(|()| tray.icon.set_title((count > 0).then(|| count.to_string())))
+        .and_then(|()| tray.icon.set_tooltip(Some(format!("Steward: {words}"))))
+        .and_then(|()| tray.state.set_text(&words))
+        .and_then(|()| tray.pause.set_text(if is_paused { "Resume" } else { "Pause all" }));
+    if let Err(error) = shown {
+        tracing::warn!(%error, "the tray icon did not follow");
+    }
+}
+
+/// The icon and the line of the menu for a state.
+fn say(status: &Result<Status, ApiError>) -> (Look, String) {
+    let status = match status {
+        Ok(status) => status,
+        Err(error) => return (Look::Degraded, error.message.clone()),
+    };
+    let reason = || status.reasons.first().map(|reason| reason.message.clone());
+    match status.state {
+        RuntimeState::Paused => (Look::Paused, "paused".to_owned()),
+        RuntimeState::Degraded => (Look::Degraded, reason().unwrap_or_else(|| "degraded".to_owned())),
+        RuntimeState::ReadOnly => (Look::Degraded, reason().unwrap_or_else(|| "read only".to_owned())),
+        RuntimeState::NoRuntime => (Look::Degraded, "no runtime".to_owned()),
+        RuntimeState::Running => {
+            let look = if status.inbox_unread > 0 { Look::Unread } else { Look::Idle };
+            let waiting = match status.inbox_open {
+                0 => "nothing waits for you".to_owned(),
+                1 => "1 entry waits for you".to_owned(),
+                many => format!("{many} entries wait for you"),
+            };
+            let running = match status.open_reviews {
+                0 => String::new(),
+                1 => ", 1 review is under way".to_owned(),
+                many => format!(", {many} reviews are under way"),
+            };
+            (look, waiting + &running)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use steward_core::api::error::ErrorCode;
+
+    fn status(change: impl FnOnce(&mut serde_json::Value)) -> Result<Status, ApiError> {
+        let mut value = json!({
+            "version": "0", "state": "running", "reasons": [], "holder": null, "isHolder": true, "lastTick": null,
+            "paused": null, "reviewEnabled": true, "openReviews": 0, "heldReviews": 0, "breakerOpen": false,
+            "inboxOpen": 0, "inboxUnread": 0, "tasks": 0, "now": "2026-11-30T00:00:00Z",
+            "spend": { "todayUsd": 0.0, "monthUsd": 0.0, "dailyCapUsd": 1.0, "monthlyCapUsd": 1.0,
+                       "unknownToday": 0, "tokensToday": 0, "exhausted": false }
+        });
+        change(&mut value);
+        Ok(serde_json::from_value(value).unwrap())
+    }
+
+    #[test]
+    fn the_icon_says_what_matters_most() {
+        assert_eq!(say(&status(|_| {})), (Look::Idle, "nothing waits for you".to_owned()));
+        let busy = status(|s| {
+            s["inboxOpen"] = 3.into();
+            s["inboxUnread"] = 1.into();
+            s["openReviews"] = 1.into();
+        });
+        assert_eq!(say(&busy), (Look::Unread, "3 entries wait for you, 1 review is under way".to_owned()));
+        let bad = status(|s| {
+            s["state"] = "degraded".into();
+            s["inboxUnread"] = 4.into();
+            s["reasons"] =
+                json!([{ "code": "config", "message": "config.yaml line 3 is wrong", "hint": null }]);
+        });
+        assert_eq!(say(&bad), (Look::Degraded, "config.yaml line 3 is wrong".to_owned()));
+        assert_eq!(say(&status(|s| s["state"] = "paused".into())).0, Look::Paused);
+        assert_eq!(
+            say(&status(|s| s["state"] = "read_only".into())),
+            (Look::Degraded, "read only".to_owned())
+        );
+    }
+
+    #[test]
+    fn a_core_that_did_not_open_says_why() {
+        let error = Err(ApiError::new(ErrorCode::Store, "the database is damaged"));
+        assert_eq!(say(&error), (Look::Degraded, "the database is damaged".to_owned()));
+    }
+}
