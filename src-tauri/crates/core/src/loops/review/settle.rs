@@ -154,6 +154,7 @@ fn announce(
 ) -> Result<(), StoreError> {
     let task = tasks::get(tx, review.task)?;
     let title = Untrusted::new(review.title.as_str()).one_line(120);
+    let from = source(task.as_ref());
     inbox::upsert(
         tx,
         &NewEntry {
@@ -161,7 +162,7 @@ fn announce(
             subject: format!("task:{}", review.task),
             target: target(review.id),
             title: title.clone(),
-            source: source(task.as_ref()),
+            source: from.clone(),
             chip: verdict.as_str().to_owned(),
         },
     )?;
@@ -172,11 +173,12 @@ fn announce(
         .filter(|result| result.state == GateState::Fail)
         .map(|result| result.id.as_str())
         .collect();
-    let mut body = match pending {
-        0 => "No open findings".to_owned(),
+    let counts = match pending {
+        0 => "no open findings".to_owned(),
         1 => "1 finding".to_owned(),
         count => format!("{count} findings"),
     };
+    let mut body = if from.is_empty() { counts } else { format!("{from} · {counts}") };
     if !failed.is_empty() {
         body.push_str(&format!(" · failed: {}", failed.join(", ")));
     }
