@@ -147,7 +147,8 @@ mod tests {
 
     #[test]
     fn a_review_on_its_tasks_page_is_that_review() {
-        let innermost = |words: &str| Target::read(words).map(|target| target.innermost().as_str().to_owned());
+        let innermost =
+            |words: &str| Target::read(words).map(|target| target.innermost().as_str().to_owned());
         assert_eq!(innermost("task/4/review/9").as_deref(), Some("review/9"));
         assert_eq!(innermost("task/4").as_deref(), Some("task/4"));
     }

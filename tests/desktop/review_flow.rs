@@ -15,15 +15,22 @@ use steward_kit::model::{ScriptedModel, Turn};
 /// A whole review by the real agent, on a loaded machine.
 const REVIEW: Duration = Duration::from_secs(150);
 const GATES: [&str; 11] = [
-    "ci", "validator", "frames", "binaries", "churn", "secrets", "stacking", "hygiene", "scope", "mutations",
+    "ci",
+    "validator",
+    "frames",
+    "binaries",
+    "churn",
+    "secrets",
+    "stacking",
+    "hygiene",
+    "scope",
+    "mutations",
     "peers",
 ];
 
 /// What the model does: reads the digest and a file, then hands in two findings.
 fn script() -> Vec<Turn> {
-    let finding = |line: u32, title: &str, why: &str, check: &str| {
-        json!({ "title": title, "file": "src/lib.rs", "line": line, "why": why, "check": check })
-    };
+    let finding = |line: u32, title: &str, why: &str, check: &str| json!({ "title": title, "file": "src/lib.rs", "line": line, "why": why, "check": check });
     vec![
         // Long enough for the person to go and look at something else.
         Turn::tool("mcp__steward__digest_get", json!({})).sleeping(Duration::from_secs(3)),
@@ -44,7 +51,8 @@ fn repository(desk: &Desk, name: &str) -> Repo {
     let repo = Repo::init(desk.home().join(name));
     repo.commit("feat: begin", &[("src/lib.rs", Some(b"//! Sums.\n")), ("README.md", Some(b"# Sums\n"))]);
     repo.branch("feat/sums");
-    let code = b"pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\npub fn twice(a: i32) -> i32 {\n    a * 3\n}\n";
+    let code =
+        b"pub fn add(a: i32, b: i32) -> i32 {\n    a - b\n}\npub fn twice(a: i32) -> i32 {\n    a * 3\n}\n";
     repo.commit("feat: add and twice", &[("src/lib.rs", Some(code))]);
     repo
 }
@@ -184,7 +192,8 @@ async fn a_click_opens_the_card_from_a_closed_window(desk: &Desk, page: &Page) -
     })
     .await;
     desk.notices().click(shown.id, "open").await?;
-    until("the window to come back", PATIENCE, async || desk.display.shows_window().ok()?.then_some(())).await;
+    until("the window to come back", PATIENCE, async || desk.display.shows_window().ok()?.then_some(()))
+        .await;
     page.is_at("review/2").await;
     page.says("verdict-chip", "CHANGES", PATIENCE).await;
     // The other button needs no window.

@@ -154,3 +154,25 @@ async fn the_app_ends_in_order_when_the_session_says_so() -> Result<()> {
     assert!(status.success(), "{status}");
     Ok(())
 }
+
+#[tokio::test]
+async fn a_database_that_cannot_be_opened_is_said_and_tried_again() -> Result<()> {
+    let desk = Desk::new(Furniture::All).await?;
+    let blocked = desk.steward_home().join("steward.db");
+    std::fs::create_dir(&blocked)?;
+    let app = desk.open(&[]).await?;
+    let refused = until("a refusal that names the file", PATIENCE, async || {
+        let answer = app.page.call("status", json!({})).await.ok()?;
+        let message = answer["error"]["message"].as_str()?.to_owned();
+        message.contains("steward.db").then_some(message)
+    })
+    .await;
+    assert!(!refused.is_empty());
+    app.page.picture("no-database").await?;
+    std::fs::remove_dir(&blocked)?;
+    until("the core to open after all", PATIENCE, async || {
+        app.page.call("status", json!({})).await.ok()?.get("answer").cloned()
+    })
+    .await;
+    app.close().await
+}
