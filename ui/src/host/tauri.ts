@@ -19,8 +19,8 @@ export const tauriHost: Host = {
       throw refusal(cause);
     }
   },
-  onTopic: (hear) => hearing<string>("topic", hear),
-  onOpen: (hear) => hearing<string>("open", hear),
+  onTopic: (hear) => hearing<{ topic: string }>("topic", (told) => hear(told.topic)),
+  onOpen: (hear) => hearing<{ target: string }>("open", (told) => hear(told.target)),
   onDrop: (hear) =>
     hearing<{ paths: string[] }>("tauri://drag-drop", (dropped) => hear(dropped.paths)),
   pendingTarget: () => invoke<string | null>("pending_target"),

@@ -60,6 +60,13 @@ export function resourceOf<K, T>(
     }
   }
 
+  // Heard before the first fetch, so that no change falls between the two.
+  $effect(() =>
+    hearTopics((topic) => {
+      if (topic === EVERYTHING || topics(topic)) void fetchNow();
+    }),
+  );
+
   let last: string | undefined;
   $effect(() => {
     const wanted = key();
@@ -72,12 +79,6 @@ export function resourceOf<K, T>(
     loading = wanted !== null;
     void fetchNow();
   });
-  $effect(() =>
-    hearTopics((topic) => {
-      if (topic === EVERYTHING || topics(topic)) void fetchNow();
-    }),
-  );
-
   return {
     get data() {
       return data;
