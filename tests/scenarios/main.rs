@@ -19,3 +19,4 @@ mod review_flow;
 mod seat;
 mod store;
 mod telemetry;
+mod tools_server;

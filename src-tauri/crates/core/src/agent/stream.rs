@@ -339,7 +339,8 @@ fn result_text(content: Option<Content>) -> String {
         None => String::new(),
     };
     if text.len() > RESULT_TEXT_CAP {
-        text.truncate(text.floor_char_boundary(RESULT_TEXT_CAP));
+        let end = (0..=RESULT_TEXT_CAP).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0);
+        text.truncate(end);
     }
     text
 }

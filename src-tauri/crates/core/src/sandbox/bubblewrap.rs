@@ -142,7 +142,7 @@ impl Line {
         }
         self.add(["--proc", "/proc", "--dev", "/dev"]);
         let size = scratch_bytes.to_string();
-        for folder in ["/tmp", "/home/seat"] {
+        for folder in ["/tmp", "/seat"] {
             self.add(["--size", &size, "--tmpfs", folder]);
         }
     }

@@ -109,7 +109,7 @@ impl Boundary {
     /// The private home folder inside.
     pub fn home(&self, scratch: &Path) -> PathBuf {
         match self {
-            Self::Bubblewrap { .. } => PathBuf::from("/home/seat"),
+            Self::Bubblewrap { .. } => PathBuf::from("/seat"),
             Self::Landlock { .. } | Self::SandboxProfile | Self::None { .. } => scratch.join("home"),
         }
     }
