@@ -43,7 +43,7 @@ impl Stage {
         stage.digest(&json!({
             "digestVersion": 1,
             "answer": {"cap": "ACCEPTED", "held": false},
-            "diff": {"files": [{"path": "src/lib.rs"}]},
+            "diff": {"files": [{"path": {"untrusted": true, "text": "src/lib.rs"}}]},
             "frames": [],
             "earlierFindings": [],
         }));
