@@ -9,6 +9,7 @@ mod recover;
 mod upkeep;
 mod watch;
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -55,25 +56,25 @@ pub struct Runtime {
     _lock: RuntimeLock,
 }
 
-/// Why the last tick did not do its work, if it did not.
+/// Why the last tick of each loop did not do its work, where it did not.
 #[derive(Clone, Default)]
-pub(super) struct Trouble(Arc<Mutex<Option<String>>>);
+pub(super) struct Trouble(Arc<Mutex<BTreeMap<&'static str, String>>>);
 
 impl Trouble {
-    /// Keeps what a tick came to.
-    fn note(&self, what: &str, result: Result<(), StoreError>) {
+    /// Keeps what a tick of a loop came to.
+    fn note(&self, which: &'static str, result: Result<(), StoreError>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         match result {
-            Ok(()) => *kept = None,
+            Ok(()) => drop(kept.remove(which)),
             Err(error) => {
-                tracing::warn!(what, %error, "a tick did not do its work");
-                *kept = Some(error.to_string());
+                tracing::warn!(which, %error, "a tick did not do its work");
+                kept.insert(which, error.to_string());
             }
         }
     }
 
     fn current(&self) -> Option<String> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).values().next().cloned()
     }
 }
 
@@ -81,12 +82,12 @@ impl Runtime {
     /// Takes the data folder's lock, takes up what an earlier runtime left, and runs the loops.
     pub async fn start(ctx: Ctx, kind: HolderKind, sink: Arc<dyn NoticeSink>) -> Result<Self, RuntimeError> {
         let mut runtime = Self::take(ctx, kind).await?;
-        let (queue, watch) = (Trouble::default(), runtime.trouble.clone());
-        runtime.trouble = queue.clone();
-        let both = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
-        runtime.loops.push(tokio::spawn(both.run()));
-        runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink)));
-        let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch);
+        let (queue, watch) = (runtime.trouble.clone(), runtime.trouble.clone());
+        let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
+        let (seen, known) = (queue.topics(), queue.topics());
+        runtime.loops.push(tokio::spawn(queue.run()));
+        runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
+        let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
         runtime.loops.push(tokio::spawn(watcher.run()));
         Ok(runtime)
     }

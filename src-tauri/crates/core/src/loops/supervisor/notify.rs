@@ -3,16 +3,16 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::loops::{Ctx, failpoint};
 use crate::store::notices::{self, NoticeRow};
 use crate::store::{Durability, StoreError};
 
-const EVERY: Duration = Duration::from_millis(250);
+/// With nothing new, the table is looked at this often anyway.
+const AGAIN: Duration = Duration::from_secs(30);
 const AT_ONCE: u32 = 20;
-/// Unchanged topics for so many looks, and the table is looked at anyway.
-const PATIENCE: u32 = 120;
 
 /// Where notifications go: the desktop, or a terminal.
 pub trait NoticeSink: Send + Sync + 'static {
@@ -30,23 +30,23 @@ impl NoticeSink for Nowhere {
     }
 }
 
-pub(super) async fn run(ctx: Ctx, stop: CancellationToken, sink: Arc<dyn NoticeSink>) {
-    let mut every = tokio::time::interval(EVERY);
-    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let (mut last, mut idle) = (-1, 0);
+pub(super) async fn run(
+    ctx: Ctx,
+    stop: CancellationToken,
+    sink: Arc<dyn NoticeSink>,
+    mut topics: watch::Receiver<i64>,
+) {
     loop {
-        tokio::select! {
-            () = stop.cancelled() => return,
-            _ = every.tick() => {}
-        }
-        let topic = ctx.store.last_topic().await.unwrap_or(last);
-        if topic == last && idle < PATIENCE {
-            idle += 1;
-            continue;
-        }
-        (last, idle) = (topic, 0);
         if let Err(error) = drain(&ctx, &sink).await {
             tracing::warn!(%error, "notifications wait");
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            changed = topics.changed() => if changed.is_err() {
+                return;
+            },
+            // What was put back, or waited for the quiet hours to end.
+            () = tokio::time::sleep(AGAIN) => {}
         }
     }
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use steward_rules::ids::ReviewId;
 use steward_rules::review::lifecycle::ReviewState;
+use tokio::sync::watch;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
@@ -31,6 +32,8 @@ pub(super) struct Queue {
     driven: HashMap<ReviewId, (Stop, JoinHandle<Result<(), DriveError>>)>,
     last_topic: i64,
     idle: u32,
+    /// Tells the other loops the newest topic, so that one of them alone asks the database.
+    topics: watch::Sender<i64>,
 }
 
 /// What the tables say, in one small read.
@@ -42,7 +45,13 @@ struct Seen {
 
 impl Queue {
     pub fn new(ctx: Ctx, stop: CancellationToken, only: Option<ReviewId>, trouble: Trouble) -> Self {
-        Self { ctx, stop, only, trouble, driven: HashMap::new(), last_topic: -1, idle: 0 }
+        let topics = watch::Sender::new(-1);
+        Self { ctx, stop, only, trouble, driven: HashMap::new(), last_topic: -1, idle: 0, topics }
+    }
+
+    /// The newest topic, as this loop last saw it.
+    pub fn topics(&self) -> watch::Receiver<i64> {
+        self.topics.subscribe()
     }
 
     pub async fn run(mut self) {
@@ -64,6 +73,7 @@ impl Queue {
     async fn tick(&mut self) -> Result<(), StoreError> {
         self.reap().await?;
         let topic = self.ctx.store.last_topic().await?;
+        self.topics.send_if_modified(|known| std::mem::replace(known, topic) != topic);
         self.idle += 1;
         if topic == self.last_topic && self.idle < PATIENCE {
             return Ok(());

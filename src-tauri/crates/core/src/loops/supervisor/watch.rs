@@ -6,13 +6,14 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use steward_rules::ids::{ReviewId, TaskId};
 use steward_rules::review::lifecycle::HELD_AGAIN_EVERY;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::heads::Heads;
 use super::{Trouble, automatic, mark_tick, upkeep};
 use crate::loops::Ctx;
 use crate::loops::review::{self, DriveError};
-use crate::store::{Durability, StoreError, inbox, reviews};
+use crate::store::{Durability, StoreError, inbox, outbox, reviews};
 
 /// How often topics and branches are looked at.
 const EVERY: Duration = Duration::from_millis(500);
@@ -25,6 +26,10 @@ pub(super) struct Watch {
     heads: Heads,
     last_topic: i64,
     due: Due,
+    topics: watch::Receiver<i64>,
+    /// The tables as they were at the last topic.
+    watched: Vec<(TaskId, PathBuf, String)>,
+    held: Vec<(ReviewId, TaskId)>,
 }
 
 /// When each thing was last done, by the injected clock.
@@ -46,8 +51,18 @@ fn due(last: &mut Option<DateTime<Utc>>, now: DateTime<Utc>, every: chrono::Dura
 }
 
 impl Watch {
-    pub fn new(ctx: Ctx, stop: CancellationToken, trouble: Trouble) -> Self {
-        Self { ctx, stop, trouble, heads: Heads::default(), last_topic: -1, due: Due::default() }
+    pub fn new(ctx: Ctx, stop: CancellationToken, trouble: Trouble, topics: watch::Receiver<i64>) -> Self {
+        Self {
+            ctx,
+            stop,
+            trouble,
+            heads: Heads::default(),
+            last_topic: -1,
+            due: Due::default(),
+            topics,
+            watched: Vec::new(),
+            held: Vec::new(),
+        }
     }
 
     pub async fn run(mut self) {
@@ -72,19 +87,20 @@ impl Watch {
 
     async fn tick(&mut self) -> Result<(), DriveError> {
         let now = self.ctx.clock.now();
-        let changed = self.changed_tasks().await?;
+        let all = due(&mut self.due.held, now, HELD_AGAIN_EVERY);
+        let known = *self.topics.borrow_and_update();
+        let changed = if all || known != self.last_topic { self.look().await? } else { Vec::new() };
         for task in &changed {
             review::watch_stale(&self.ctx, *task).await?;
         }
         self.look_at_heads().await?;
-        let all = due(&mut self.due.held, now, HELD_AGAIN_EVERY);
-        for (id, task) in self.held().await? {
+        for (id, task) in self.held.clone() {
             if all || changed.contains(&task) {
                 review::settle(&self.ctx, id).await?;
             }
         }
         if all {
-            for task in self.watched().await?.into_iter().map(|(task, ..)| task) {
+            for (task, ..) in self.watched.clone() {
                 review::watch_stale(&self.ctx, task).await?;
             }
             mark_tick(&self.ctx).await?;
@@ -106,40 +122,37 @@ impl Watch {
         Ok(())
     }
 
-    /// The tasks that something was attached to or read of since the last look.
-    async fn changed_tasks(&mut self) -> Result<Vec<TaskId>, StoreError> {
-        let topics = self.ctx.store.topics_since(self.last_topic.max(0)).await?;
+    /// Reads the tables again, and gives the tasks that something was attached to or read of since.
+    async fn look(&mut self) -> Result<Vec<TaskId>, StoreError> {
         let first = self.last_topic < 0;
+        let from = self.last_topic.max(0);
+        let (topics, watched, held) = self
+            .ctx
+            .store
+            .read(move |tx| {
+                Ok::<_, StoreError>((outbox::since(tx, from)?, reviews::watched(tx)?, reviews::held(tx)?))
+            })
+            .await?;
         self.last_topic = topics.last;
+        self.held = held;
+        self.watched =
+            watched.into_iter().map(|(task, path, branch)| (task, PathBuf::from(path), branch)).collect();
+        let branches: Vec<(PathBuf, String)> =
+            self.watched.iter().map(|(_, path, branch)| (path.clone(), branch.clone())).collect();
+        self.heads.keep(&branches);
         if first {
             return Ok(Vec::new());
         }
-        Ok(topics
-            .names
-            .iter()
-            .filter_map(|name| name.strip_prefix("task:")?.parse().ok().map(TaskId))
-            .collect())
+        let task = |name: &String| name.strip_prefix("task:")?.parse().ok().map(TaskId);
+        Ok(topics.names.iter().filter_map(task).collect())
     }
 
     async fn look_at_heads(&mut self) -> Result<(), DriveError> {
-        let watched = self.watched().await?;
-        let branches: Vec<(PathBuf, String)> =
-            watched.iter().map(|(_, path, branch)| (path.clone(), branch.clone())).collect();
-        self.heads.keep(&branches);
-        for (task, path, branch) in watched {
-            if self.heads.moved(&path, &branch) {
-                review::watch_stale(&self.ctx, task).await?;
+        for (task, path, branch) in &self.watched {
+            if self.heads.moved(path, branch) {
+                review::watch_stale(&self.ctx, *task).await?;
             }
         }
         Ok(())
-    }
-
-    async fn watched(&self) -> Result<Vec<(TaskId, PathBuf, String)>, StoreError> {
-        let rows = self.ctx.store.read(reviews::watched).await?;
-        Ok(rows.into_iter().map(|(task, path, branch)| (task, PathBuf::from(path), branch)).collect())
-    }
-
-    async fn held(&self) -> Result<Vec<(ReviewId, TaskId)>, StoreError> {
-        self.ctx.store.read(reviews::held).await
     }
 }
