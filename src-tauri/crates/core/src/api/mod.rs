@@ -1,8 +1,8 @@
 //! What the window and the command line can ask: one list of commands, one dispatch, typed views.
 
-mod commands;
 mod convert;
 pub mod credentials;
+mod dispatch;
 mod editor;
 pub mod error;
 mod failures;
@@ -23,7 +23,7 @@ use std::sync::Arc;
 use chrono::{DateTime, Utc};
 use steward_rules::caller::Caller;
 
-pub use commands::{COMMANDS, dispatch, typescript_map};
+pub use dispatch::{COMMANDS, dispatch, typescript_map};
 pub use runtime::Hosted;
 pub use topics::Topics;
 

@@ -77,7 +77,7 @@ fn view(home: &Home, loaded: &Loaded) -> v::ConfigView {
             .iter()
             .map(|e| v::EffectiveView {
                 key: e.key.clone(),
-                value: shown(&e.value),
+                value: super::convert::line(&e.shown()),
                 origin: origin(&e.origin),
             })
             .collect(),
@@ -91,13 +91,5 @@ fn origin(origin: &Origin) -> String {
         Origin::File { line } => format!("line {line}"),
         Origin::Clamped { line } => format!("line {line}, lowered to the ceiling"),
         Origin::Refused { line } => format!("line {line}, refused"),
-    }
-}
-
-/// A value as one would write it: text without quotes, anything else as JSON.
-fn shown(value: &serde_json::Value) -> String {
-    match value.as_str() {
-        Some(text) => super::convert::line(text),
-        None => super::convert::line(&value.to_string()),
     }
 }

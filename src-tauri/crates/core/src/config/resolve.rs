@@ -44,6 +44,16 @@ pub struct Effective {
     pub origin: Origin,
 }
 
+impl Effective {
+    /// The value as one would write it: text without quotes, anything else as JSON.
+    pub fn shown(&self) -> String {
+        match self.value.as_str() {
+            Some(text) => text.to_owned(),
+            None => self.value.to_string(),
+        }
+    }
+}
+
 /// What reading a tree gave.
 pub(super) struct Resolved {
     pub config: Config,
