@@ -21,7 +21,7 @@ export async function startBridge() {
   const folder = mkdtempSync(join(tmpdir(), "steward-ui-"));
   const clean = () => rmSync(folder, { recursive: true, force: true });
   if (!existsSync(BINARY)) {
-    throw new Error(`${BINARY} is not built: cargo build -p steward-kit --bin steward-bridge`);
+    throw new Error(`${BINARY} is not built: cargo build -p steward-bridge`);
   }
   const child = spawn(BINARY, [], {
     stdio: ["pipe", "pipe", "inherit"],

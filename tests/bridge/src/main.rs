@@ -1,88 +1,98 @@
-//! The real core behind the real UI, for a browser on loopback:
-//! `steward-bridge UI_DIST` prints the address it serves.
-//!
-//! `POST /call/<command>` is the window's `call`; `GET /topics` streams the topics that changed.
+//! Lets a browser drive the real window pages on the real core: commands over HTTP on loopback.
+//! For tests only; the shipped binaries hold nothing of it. Says its address on one line and ends
+//! when its input does.
 
 use std::convert::Infallible;
-use std::path::PathBuf;
+use std::net::Ipv4Addr;
+use std::pin::Pin;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
-use anyhow::Context;
+use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
-use axum::response::IntoResponse;
 use axum::response::sse::{Event, KeepAlive, Sse};
+use axum::response::{IntoResponse, Json, Response};
 use axum::routing::{get, post};
-use axum::{Json, Router};
+use futures_core::Stream;
+use serde_json::Value;
 use steward_core::api::{Api, dispatch};
 use steward_core::home::Home;
 use steward_core::lock::HolderKind;
 use steward_core::loops::supervisor::Nowhere;
 use steward_rules::caller::Caller;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::BroadcastStream;
+use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
 
-/// How often the outbox is looked at.
-const LOOK: Duration = Duration::from_millis(100);
-
-#[derive(Clone)]
-struct Bridge {
-    api: Arc<Api>,
-    topics: tokio::sync::broadcast::Sender<String>,
-}
+/// How soon a changed topic is told.
+const LOOK_EVERY: Duration = Duration::from_millis(100);
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let dist = std::env::args_os().nth(1).map(PathBuf::from).context("usage: steward-bridge UI_DIST")?;
     let home = Home::from_env()?;
     home.create()?;
     let api = Arc::new(Api::open(&home, Caller::Person).await?);
-    let hosted = api.host_runtime(HolderKind::Desktop, Arc::new(Nowhere)).await.ok();
-    let (topics, _) = tokio::sync::broadcast::channel(256);
-    tokio::spawn(tail_outbox(Arc::clone(&api), topics.clone()));
-    let app = Router::new()
-        .route("/call/{name}", post(call))
-        .route("/topics", get(stream_topics))
-        .with_state(Bridge { api, topics })
-        .fallback_service(tower_http::services::ServeDir::new(dist));
-    let listener = tokio::net::TcpListener::bind(("127.0.0.1", 0)).await?;
+    let hosted = api.host_runtime(HolderKind::Serve, Arc::new(Nowhere)).await?;
+    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
     println!("http://{}", listener.local_addr()?);
-    axum::serve(listener, app)
-        .with_graceful_shutdown(async {
-            let _ = tokio::signal::ctrl_c().await;
-        })
-        .await?;
-    drop(hosted);
+    let router = Router::new()
+        .route("/call/{name}", post(call))
+        .route("/topics", get(topics))
+        .with_state(Arc::clone(&api));
+    tokio::select! {
+        served = axum::serve(listener, router) => served?,
+        () = input_ended() => {}
+    }
+    hosted.stop().await;
     Ok(())
 }
 
-async fn call(
-    State(bridge): State<Bridge>,
-    Path(name): Path<String>,
-    Json(request): Json<serde_json::Value>,
-) -> impl IntoResponse {
-    match dispatch(&bridge.api, &name, request).await {
-        Ok(answer) => (StatusCode::OK, Json(answer)),
-        Err(error) => (StatusCode::UNPROCESSABLE_ENTITY, Json(serde_json::json!(error))),
+/// Resolves when whoever started the bridge is gone. A thread of its own waits: a read of the
+/// terminal cannot be cancelled.
+async fn input_ended() {
+    let (ended, heard) = oneshot::channel::<()>();
+    std::thread::spawn(move || {
+        let _end = ended;
+        let _ = std::io::copy(&mut std::io::stdin().lock(), &mut std::io::sink());
+    });
+    let _ = heard.await;
+}
+
+async fn call(State(api): State<Arc<Api>>, Path(name): Path<String>, Json(request): Json<Value>) -> Response {
+    match dispatch(&api, &name, request).await {
+        Ok(answer) => Json(answer).into_response(),
+        Err(error) => (StatusCode::UNPROCESSABLE_ENTITY, Json(error)).into_response(),
     }
 }
 
-async fn stream_topics(
-    State(bridge): State<Bridge>,
-) -> Sse<impl tokio_stream::Stream<Item = Result<Event, Infallible>>> {
-    let topics = BroadcastStream::new(bridge.topics.subscribe())
-        .filter_map(Result::ok)
-        .map(|topic| Ok(Event::default().data(topic)));
-    Sse::new(topics).keep_alive(KeepAlive::default())
+async fn topics(State(api): State<Arc<Api>>) -> Sse<impl Stream<Item = Result<Event, Infallible>>> {
+    let (told, heard) = mpsc::channel(64);
+    tokio::spawn(async move {
+        let mut tail = api.topics();
+        let mut turn = tokio::time::interval(LOOK_EVERY);
+        loop {
+            turn.tick().await;
+            for topic in tail.changed().await {
+                if told.send(topic).await.is_err() {
+                    return;
+                }
+            }
+            if told.is_closed() {
+                return;
+            }
+        }
+    });
+    Sse::new(Heard(heard)).keep_alive(KeepAlive::default())
 }
 
-async fn tail_outbox(api: Arc<Api>, topics: tokio::sync::broadcast::Sender<String>) {
-    let mut tail = api.topics();
-    loop {
-        for topic in tail.changed().await {
-            let _ = topics.send(topic);
-        }
-        tokio::time::sleep(LOOK).await;
+/// Topics as events of a stream.
+struct Heard(mpsc::Receiver<String>);
+
+impl Stream for Heard {
+    type Item = Result<Event, Infallible>;
+
+    fn poll_next(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
+        self.0.poll_recv(context).map(|topic| topic.map(|topic| Ok(Event::default().data(topic))))
     }
 }
