@@ -17,15 +17,15 @@ const REVIEW: Duration = Duration::from_secs(150);
 const GATES: [&str; 11] = [
     "ci",
     "validator",
-    "frames",
-    "binaries",
-    "churn",
-    "secrets",
-    "stacking",
-    "hygiene",
+    "frames_fresh",
+    "no_binaries",
+    "no_churn",
+    "no_secrets",
+    "not_stacked",
+    "pr_hygiene",
     "scope",
-    "mutations",
-    "peers",
+    "mutations_committed",
+    "peer_claims",
 ];
 
 /// What the model does: reads the digest and a file, then hands in two findings.
