@@ -269,7 +269,8 @@ pub fn fresh_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<ReviewRecord>, Stor
     tx.query_all(
         &format!(
             "SELECT {COLUMNS} FROM reviews r JOIN tasks t ON t.id = r.task
-             WHERE r.task = :task AND r.stale_reason IS NULL AND r.state <> 'ended' ORDER BY r.id"
+             WHERE r.task = :task AND r.stale_reason IS NULL
+               AND (r.state <> 'ended' OR r.reason <> 'cancelled') ORDER BY r.id"
         ),
         named_params! { ":task": task.0 },
         read,
@@ -280,7 +281,7 @@ pub fn fresh_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<ReviewRecord>, Stor
 pub fn watched(tx: &ReadTx<'_>) -> Result<Vec<(TaskId, String, String)>, StoreError> {
     tx.query_all(
         "SELECT DISTINCT t.id, t.workspace_path, t.branch FROM reviews r JOIN tasks t ON t.id = r.task
-         WHERE r.stale_reason IS NULL AND r.state <> 'ended'
+         WHERE r.stale_reason IS NULL AND (r.state <> 'ended' OR r.reason <> 'cancelled')
            AND t.workspace_path IS NOT NULL AND t.branch IS NOT NULL
          ORDER BY t.id",
         [],

@@ -3,12 +3,13 @@
 use steward_rules::ids::ReviewId;
 use steward_rules::review::lifecycle::{EndReason, Ending};
 
+use super::announce::announce_end;
 use super::stop::Stop;
 use super::{breaker, digesting, folders, seating, settle};
 use crate::loops::task::TaskError;
 use crate::loops::{Ctx, failpoint};
 use crate::store::reviews::ReviewState;
-use crate::store::{Durability, StoreError, WriteTx, notices, reviews, spending, steps};
+use crate::store::{Durability, StoreError, WriteTx, reviews, spending, steps};
 
 /// Why a review could not be driven on; its row says what is true of it.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +110,7 @@ pub(super) fn end_in(tx: &WriteTx<'_>, id: ReviewId, ended: &Ended) -> Result<()
         return Ok(());
     }
     breaker::count(tx, Ending::Ended(ended.reason))?;
-    notices::withdraw(tx, &notice_key(id))?;
+    announce_end(tx, id, ended.reason, &ended.detail)?;
     steps::add(tx, id, "state", &format!("ended: {}: {}", ended.reason.as_str(), ended.detail))?;
     tx.topic("tasks")
 }
@@ -123,14 +124,4 @@ pub(super) fn record_usage(
         reviews::Progress { phase: None, turns: usage.turns, tokens: usage.tokens, cost_usd: usage.usd };
     reviews::progress(tx, id, &progress)?;
     spending::record(tx, "reviewer", id, usage.usd, usage.tokens)
-}
-
-/// Under which a review's notification is written once for ever.
-pub(super) fn notice_key(id: ReviewId) -> String {
-    format!("review:{id}")
-}
-
-/// What an inbox entry or a notification of a review opens.
-pub(super) fn target(id: ReviewId) -> String {
-    format!("review/{id}")
 }

@@ -1,5 +1,6 @@
 //! Reviews: started by a person or by themselves, driven to a verdict, kept honest afterwards.
 
+mod announce;
 pub mod breaker;
 mod digest;
 mod digesting;
@@ -12,6 +13,7 @@ mod settle;
 mod start;
 mod stop;
 
+pub(in crate::loops) use announce::announce_end;
 pub(in crate::loops) use drive::end_unstarted;
 pub use drive::{DriveError, drive};
 pub use observe::{Observed, TaskGates, gates, observe};

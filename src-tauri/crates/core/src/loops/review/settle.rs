@@ -2,24 +2,20 @@
 
 use steward_rules::ids::{ReviewId, Sha, TaskId};
 use steward_rules::reading::Reading;
-use steward_rules::review::gate::{self, GateId, GateState, GateTable};
+use steward_rules::review::gate::{self, GateId, GateTable};
 use steward_rules::review::lifecycle::{EndReason, Outcome, ReviewState, settle as decide};
 use steward_rules::review::settings::ReviewSettings;
 use steward_rules::review::verdict::{self, StaleFacts, StaleReason, Verdict};
-use steward_rules::untrusted::Untrusted;
 use tokio_util::sync::CancellationToken;
 
-use super::drive::{DriveError, Ended, end_in, notice_key, target};
+use super::announce::{announce, turn_stale};
+use super::drive::{DriveError, Ended, end_in};
 use super::observe::observe;
 use super::start;
 use crate::loops::task::{self, TaskError};
 use crate::loops::{Ctx, failpoint};
-use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::reviews::ReviewRecord;
-use crate::store::tasks::TaskRow;
-use crate::store::{
-    Durability, ReadTx, StoreError, WriteTx, attached, findings, gates, notices, reviews, steps, tasks,
-};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, attached, gates, reviews, steps};
 
 /// Computes the gates of a submitted or held review again and does what they allow.
 pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
@@ -145,57 +141,6 @@ fn publish(
     tx.topic("tasks")
 }
 
-/// The inbox entry and the notification of a verdict, in the transaction that publishes it.
-fn announce(
-    tx: &WriteTx<'_>,
-    review: &ReviewRecord,
-    verdict: Verdict,
-    table: &GateTable,
-) -> Result<(), StoreError> {
-    let task = tasks::get(tx, review.task)?;
-    let title = Untrusted::new(review.title.as_str()).one_line(120);
-    let from = source(task.as_ref());
-    inbox::upsert(
-        tx,
-        &NewEntry {
-            kind: Kind::Review,
-            subject: format!("task:{}", review.task),
-            target: target(review.id),
-            title: title.clone(),
-            source: from.clone(),
-            chip: verdict.as_str().to_owned(),
-        },
-    )?;
-    let pending = findings::of(tx, review.id)?.iter().filter(|finding| finding.state.is_pending()).count();
-    let failed: Vec<&str> = table
-        .results
-        .iter()
-        .filter(|result| result.state == GateState::Fail)
-        .map(|result| result.id.as_str())
-        .collect();
-    let counts = match pending {
-        0 => "no open findings".to_owned(),
-        1 => "1 finding".to_owned(),
-        count => format!("{count} findings"),
-    };
-    let mut body = if from.is_empty() { counts } else { format!("{from} · {counts}") };
-    if !failed.is_empty() {
-        body.push_str(&format!(" · failed: {}", failed.join(", ")));
-    }
-    let head = format!("{} · #{} {title}", verdict.as_str(), review.task);
-    notices::add(tx, &notice_key(review.id), &target(review.id), &head, &body)?;
-    tx.topic("notices")
-}
-
-fn source(task: Option<&TaskRow>) -> String {
-    let Some(task) = task else { return String::new() };
-    let place = task.repository.as_deref().or(task.workspace.as_deref()).unwrap_or_default();
-    match &task.branch {
-        Some(branch) => Untrusted::new(format!("{place} · {branch}")).one_line(200),
-        None => Untrusted::new(place).one_line(200),
-    }
-}
-
 /// Why this review is stale, from what the database knows and the head as it was just read.
 pub(super) fn stale_now(
     tx: &ReadTx<'_>,
@@ -223,21 +168,6 @@ pub(super) fn stale_now(
         held_since,
     };
     Ok(verdict::stale(&facts, tx.now()))
-}
-
-/// Turns a review stale, once: it leaves the inbox, and a notification nobody saw is not shown any more.
-pub(super) fn turn_stale(
-    tx: &WriteTx<'_>,
-    review: &ReviewRecord,
-    reason: StaleReason,
-) -> Result<(), StoreError> {
-    if !reviews::set_stale(tx, review.id, reason)? {
-        return Ok(());
-    }
-    inbox::withdraw(tx, Kind::Review, &target(review.id))?;
-    notices::withdraw(tx, &notice_key(review.id))?;
-    steps::add(tx, review.id, "state", &format!("stale: {}", reason.as_str()))?;
-    tx.topic("tasks")
 }
 
 /// Looks whether the fresh reviews of a task are stale by now; true when one turned.

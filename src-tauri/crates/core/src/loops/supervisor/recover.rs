@@ -4,7 +4,7 @@ use steward_rules::ids::ReviewId;
 use steward_rules::review::lifecycle::{AfterRestart, EndReason, Ending, ReviewState, after_restart};
 
 use crate::loops::Ctx;
-use crate::loops::review::{breaker, folders};
+use crate::loops::review::{announce_end, breaker, folders};
 use crate::store::{Durability, StoreError, WriteTx, reviews, steps};
 
 /// Every unfinished review goes on, or is ended since its seat died; left-over folders go.
@@ -35,6 +35,7 @@ pub(super) fn one(tx: &WriteTx<'_>, id: ReviewId, state: ReviewState, why: &str)
         AfterRestart::Crashed => {
             if reviews::end(tx, id, EndReason::Crashed, why)? {
                 breaker::count(tx, Ending::Ended(EndReason::Crashed))?;
+                announce_end(tx, id, EndReason::Crashed, why)?;
                 steps::add(tx, id, "state", &format!("ended: crashed: {why}"))?;
             }
             Ok(())

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use steward_rules::ids::{Sha, TaskId};
 use steward_rules::reading::{Cause, Reading};
+use steward_rules::untrusted::Untrusted;
 
 pub use attach::{attach_contract, attach_frame, attach_handoff, attach_validator};
 
@@ -19,6 +20,9 @@ use crate::store::{Durability, StoreError};
 
 /// How the reason of a branch that is not there begins.
 const GONE: &str = "the branch is gone";
+
+/// Longest title taken from a commit's subject.
+const TITLE: usize = 120;
 
 /// Why something could not be done with a task.
 #[derive(Debug, thiserror::Error)]
@@ -62,18 +66,24 @@ pub async fn add(
     let hosts = ctx.hosts();
     let (path, name, integration) = (place.path.clone(), branch.to_owned(), place.integration_branch.clone());
     // The branch is read before the task is made: a task of a branch that is not there helps nobody.
-    let (read, repository) = blocking(move || {
+    let (read, repository, subject) = blocking(move || {
         let workspace = Workspace::open(&git, &path, &hosts)?;
-        workspace.branch_tip(&name)?;
+        let tip = workspace.branch_tip(&name)?;
+        let subject = git.call(workspace.root(), ["log", "-1", "--format=%s", tip.as_str()]).line();
+        let subject = subject.map(|text| Untrusted::new(text.trim()).one_line(TITLE)).unwrap_or_default();
         let repository = match workspace.remote() {
             crate::git::Remote::GitHub { name, .. } => Some(name.to_string()),
             crate::git::Remote::None | crate::git::Remote::Path(_) | crate::git::Remote::Other(_) => None,
         };
-        Ok::<_, TaskError>((read_head(&git, &workspace, &name, integration.as_deref(), true), repository))
+        let read = read_head(&git, &workspace, &name, integration.as_deref(), true);
+        Ok::<_, TaskError>((read, repository, subject))
     })
     .await?;
     let new = NewBranchTask {
-        title: title.unwrap_or_else(|| branch.to_owned()),
+        title: title.filter(|text| !text.trim().is_empty()).unwrap_or(match subject.is_empty() {
+            true => branch.to_owned(),
+            false => subject,
+        }),
         workspace: place.title,
         workspace_path: place.path.to_string_lossy().into_owned(),
         repository,
