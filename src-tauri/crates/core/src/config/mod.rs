@@ -6,6 +6,7 @@ pub mod edit;
 pub mod fields;
 mod problem;
 pub mod raw;
+mod repositories;
 mod resolve;
 mod review;
 pub mod seats;

@@ -5,17 +5,16 @@ use std::path::{Path, PathBuf};
 use chrono::NaiveTime;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
-use steward_rules::ids::RepoName;
 
 use super::blocks::{RawAgent, RawConfig, RawNotifications, RawRetention, RawSpend};
 use super::fields::{At, FromNode, Opaque, Problems};
 use super::problem::{Problem, Severity, did_you_mean};
 use super::raw::{Node, Spot, Value};
 use super::types::{
-    Account, Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, RepoMode, Repository,
-    Retention, Role, Spend, Switch,
+    Account, Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, Retention, Role, Spend,
+    Switch,
 };
-use super::{review, workspaces};
+use super::{repositories, review, workspaces};
 
 /// Where an effective value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -151,7 +150,7 @@ pub(super) fn resolve(root: &Node, person: Option<&Path>) -> Result<Resolved, Pr
         agents: agents(&raw, &mut cx),
         spend: spend(raw.spend.as_ref(), &mut cx),
         commit: commit(&raw, &mut cx),
-        repositories: repositories(&raw, &mut cx),
+        repositories: repositories::resolve(&raw, &mut cx),
         notifications: notifications(raw.notifications.as_ref(), &mut cx),
         retention: retention(raw.retention.as_ref(), &mut cx),
         editor: editor(&raw, &mut cx),
@@ -258,79 +257,6 @@ fn commit(raw: &RawConfig, cx: &mut Resolving<'_>) -> CommitIdentity {
         return CommitIdentity::default();
     }
     CommitIdentity { name: raw.name.map(|at| at.value), email: raw.email.map(|at| at.value), signoff }
-}
-
-/// Classes of effects (product.md, *Modes and powers*).
-const CLASSES: [&str; 17] = [
-    "comment_review",
-    "rerun_check",
-    "retry_verdict",
-    "rebase",
-    "push_fix",
-    "open_pr",
-    "supersede",
-    "merge",
-    "delete_branch",
-    "label",
-    "close_issue",
-    "comment_issue",
-    "report",
-    "reply",
-    "request_approval",
-    "dispatch_work",
-    "claim",
-];
-
-fn repositories(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository> {
-    let Some(read) = raw.repositories.as_ref() else { return Vec::new() };
-    let mut repositories: Vec<Repository> = Vec::new();
-    for At { value: raw, spot, key } in &read.value {
-        let spot = raw.name.as_ref().map_or(*spot, |at| at.spot);
-        let Some(text) = cx.required(raw.name.as_ref(), spot, &format!("{key}.name")) else { continue };
-        let Some(name) = RepoName::parse(text) else {
-            cx.error(spot, &format!("{key}.name"), "this must be `owner/name`");
-            continue;
-        };
-        if repositories.iter().any(|other| other.name == name) {
-            cx.error(spot, &format!("{key}.name"), format!("{name} stands here a second time"));
-            continue;
-        }
-        let mode = match raw.mode.as_ref().map(|at| cx.word(at, &["observe", "suggest", "act"])) {
-            None | Some(Some(0)) => RepoMode::Observe,
-            Some(Some(1)) => RepoMode::Suggest,
-            Some(Some(_)) => RepoMode::Act,
-            Some(None) => continue,
-        };
-        if let Some(preset) = &raw.preset {
-            cx.word(preset, &["data-catalogue", "code-app", "docs-site", "observe-only"]);
-        }
-        let act = raw.act.as_ref().map(|at| at.value.clone()).unwrap_or_default();
-        for (place, class) in act.iter().enumerate() {
-            let at = At {
-                value: class.clone(),
-                spot: raw.act.as_ref().map_or(spot, |at| at.spot),
-                key: format!("{key}.act[{place}]"),
-            };
-            cx.word(&at, &CLASSES);
-        }
-        let (policy, integration_branch) = workspaces::policy(raw.policy.as_ref(), cx);
-        if let Some(problem) = cx.problems.error_in(key) {
-            let line = problem.line;
-            cx.note(key.clone(), "off", Origin::Refused { line });
-            continue;
-        }
-        cx.note(key.clone(), name.to_string(), Origin::File { line: spot.line });
-        repositories.push(Repository {
-            name,
-            account: raw.account.as_ref().map(|at| at.value.clone()),
-            preset: raw.preset.as_ref().map(|at| at.value.clone()),
-            mode,
-            act,
-            policy,
-            integration_branch,
-        });
-    }
-    repositories
 }
 
 fn notifications(read: Option<&At<RawNotifications>>, cx: &mut Resolving<'_>) -> Notifications {

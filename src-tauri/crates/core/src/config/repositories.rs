@@ -1,0 +1,82 @@
+//! Watched repositories.
+
+use steward_rules::ids::RepoName;
+
+use super::blocks::RawConfig;
+use super::fields::At;
+use super::resolve::{Origin, Resolving};
+use super::types::{RepoMode, Repository};
+use super::workspaces;
+
+/// Classes of effects (product.md, *Modes and powers*).
+const CLASSES: [&str; 17] = [
+    "comment_review",
+    "rerun_check",
+    "retry_verdict",
+    "rebase",
+    "push_fix",
+    "open_pr",
+    "supersede",
+    "merge",
+    "delete_branch",
+    "label",
+    "close_issue",
+    "comment_issue",
+    "report",
+    "reply",
+    "request_approval",
+    "dispatch_work",
+    "claim",
+];
+
+pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository> {
+    let Some(read) = raw.repositories.as_ref() else { return Vec::new() };
+    let mut repositories: Vec<Repository> = Vec::new();
+    for At { value: raw, spot, key } in &read.value {
+        let spot = raw.name.as_ref().map_or(*spot, |at| at.spot);
+        let Some(text) = cx.required(raw.name.as_ref(), spot, &format!("{key}.name")) else { continue };
+        let Some(name) = RepoName::parse(text) else {
+            cx.error(spot, &format!("{key}.name"), "this must be `owner/name`");
+            continue;
+        };
+        if repositories.iter().any(|other| other.name == name) {
+            cx.error(spot, &format!("{key}.name"), format!("{name} stands here a second time"));
+            continue;
+        }
+        let mode = match raw.mode.as_ref().map(|at| cx.word(at, &["observe", "suggest", "act"])) {
+            None | Some(Some(0)) => RepoMode::Observe,
+            Some(Some(1)) => RepoMode::Suggest,
+            Some(Some(_)) => RepoMode::Act,
+            Some(None) => continue,
+        };
+        if let Some(preset) = &raw.preset {
+            cx.word(preset, &["data-catalogue", "code-app", "docs-site", "observe-only"]);
+        }
+        let act = raw.act.as_ref().map(|at| at.value.clone()).unwrap_or_default();
+        for (place, class) in act.iter().enumerate() {
+            let at = At {
+                value: class.clone(),
+                spot: raw.act.as_ref().map_or(spot, |at| at.spot),
+                key: format!("{key}.act[{place}]"),
+            };
+            cx.word(&at, &CLASSES);
+        }
+        let (policy, integration_branch) = workspaces::policy(raw.policy.as_ref(), cx);
+        if let Some(problem) = cx.problems.error_in(key) {
+            let line = problem.line;
+            cx.note(key.clone(), "off", Origin::Refused { line });
+            continue;
+        }
+        cx.note(key.clone(), name.to_string(), Origin::File { line: spot.line });
+        repositories.push(Repository {
+            name,
+            account: raw.account.as_ref().map(|at| at.value.clone()),
+            preset: raw.preset.as_ref().map(|at| at.value.clone()),
+            mode,
+            act,
+            policy,
+            integration_branch,
+        });
+    }
+    repositories
+}
