@@ -17,6 +17,8 @@ mod lock;
 mod review_ends;
 mod review_flow;
 mod seat;
+mod seat_command;
+mod seat_stream;
 mod store;
 mod telemetry;
 mod tools_server;

@@ -31,5 +31,6 @@ pub use reads::{Place, ReadSpan};
 pub use run::{Prepared, SeatRun, drive, prepare, run};
 pub use stream::{Event, ToolInput, parse_line};
 pub use submission::{
-    Answer, DigestHead, REFUSED_FILE, SUBMISSION_FILE, SubmissionFile, check, digest_hash, read_file, record,
+    Answer, DIGEST_MOST, DigestHead, REFUSED_FILE, SUBMISSION_FILE, SubmissionFile, check, digest_hash,
+    read_file, record,
 };

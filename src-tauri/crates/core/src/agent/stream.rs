@@ -260,6 +260,10 @@ pub fn parse_line(line: &[u8]) -> Vec<Event> {
     if text.is_empty() {
         return Vec::new();
     }
+    // An array would be taken for a row without names.
+    if !text.starts_with('{') {
+        return vec![Event::Unreadable];
+    }
     let Ok(row) = serde_json::from_str::<Row>(text) else { return vec![Event::Unreadable] };
     let Some(kind) = row.kind.0.as_deref() else { return vec![Event::Unknown] };
     match (kind, row.subtype.0.as_deref()) {

@@ -15,6 +15,8 @@ use steward_rules::review::verdict::Verdict;
 pub const SUBMISSION_FILE: &str = "submission.json";
 /// Written by the tools server after three refused submissions.
 pub const REFUSED_FILE: &str = "refused.json";
+/// Longest digest in bytes: beyond it Claude Code no longer hands it to the model whole (measured).
+pub const DIGEST_MOST: usize = 500_000;
 /// A submission while it is written.
 const DRAFT_FILE: &str = "submission.draft";
 /// Largest submission: every text at its cap, escaped.

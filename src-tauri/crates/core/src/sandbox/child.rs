@@ -1,6 +1,5 @@
 //! Starts a contained process and holds on to it.
 
-use std::collections::VecDeque;
 use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
@@ -172,7 +171,7 @@ impl Contained {
     /// The last of what was written to the error output, as it came.
     pub fn stderr_tail(&self) -> Vec<u8> {
         let tail = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
-        tail.bytes.iter().copied().collect()
+        tail.bytes[tail.bytes.len().saturating_sub(STDERR_CAP)..].to_vec()
     }
 
     /// All bytes of output so far, of both kinds.
@@ -277,7 +276,8 @@ fn feed(fd: Option<OwnedFd>, bytes: Vec<u8>) -> Result<(), SandboxError> {
 /// The end of a stream.
 #[derive(Debug, Default)]
 struct Tail {
-    bytes: VecDeque<u8>,
+    /// At most twice the cap; the front is dropped when that is reached.
+    bytes: Vec<u8>,
     total: u64,
 }
 
@@ -290,9 +290,11 @@ fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) {
             }
             let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
             tail.total += count as u64;
-            tail.bytes.extend(&chunk[..count]);
-            let over = tail.bytes.len().saturating_sub(STDERR_CAP);
-            tail.bytes.drain(..over);
+            tail.bytes.extend_from_slice(&chunk[..count]);
+            if tail.bytes.len() > 2 * STDERR_CAP {
+                let over = tail.bytes.len() - STDERR_CAP;
+                tail.bytes.drain(..over);
+            }
         }
     });
 }

@@ -60,7 +60,7 @@ impl Lines {
     }
 
     fn take(&mut self) -> Option<Line> {
-        if let Some(at) = self.buffer[self.searched..].iter().position(|&b| b == b'\n') {
+        if let Some(at) = memchr::memchr(b'\n', &self.buffer[self.searched..]) {
             let end = self.searched + at;
             let mut line: Vec<u8> = self.buffer.drain(..=end).collect();
             line.pop();
