@@ -375,3 +375,23 @@ async fn a_head_gets_one_automatic_review_and_none_while_paused() {
     desk.drive(second).await;
     automatic(&desk, task).await.expect_err("not twice");
 }
+
+#[tokio::test]
+async fn an_ended_review_stands_in_the_inbox_unless_the_person_cancelled_it() {
+    needs_boundary!();
+    let desk = Desk::new();
+    let task = desk.task().await;
+    desk.reviewer("exit 3\n");
+    let first = desk.review(task).await;
+    let second = desk.review(task).await;
+    assert_eq!((first.reason, second.reason), (Some(EndReason::Crashed), Some(EndReason::Crashed)));
+    let inbox = desk.inbox().await;
+    assert_eq!(inbox.len(), 1, "the newer end replaces the older one: {inbox:?}");
+    assert_eq!((inbox[0].target.as_str(), inbox[0].chip.as_str()), ("review/2", "BLOCKED"));
+    let cancelled = desk.start(task).await;
+    review::cancel(&desk.ctx, cancelled).await.expect("cancelled");
+    assert_eq!(desk.row(cancelled).await.reason, Some(EndReason::Cancelled));
+    let targets: Vec<_> = desk.inbox().await.into_iter().map(|entry| entry.target).collect();
+    assert_eq!(targets, ["review/2"], "whoever cancelled it knows");
+    assert_eq!(desk.notices(cancelled).await.0, 0);
+}

@@ -469,7 +469,7 @@ pub fn ask_cancel(tx: &WriteTx<'_>, id: ReviewId) -> Result<bool, StoreError> {
 pub fn set_stale(tx: &WriteTx<'_>, id: ReviewId, reason: StaleReason) -> Result<bool, StoreError> {
     let changed = tx.execute(
         "UPDATE reviews SET stale_reason = :reason, stale_at = :now
-         WHERE id = :id AND stale_reason IS NULL AND state <> 'ended'",
+         WHERE id = :id AND stale_reason IS NULL AND (state <> 'ended' OR reason <> 'cancelled')",
         named_params! { ":id": id.0, ":reason": sql::to_word(&reason)?, ":now": At(tx.now()) },
     )?;
     done(tx, id, changed)
