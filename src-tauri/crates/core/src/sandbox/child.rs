@@ -4,6 +4,7 @@ use std::io::Read;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
 
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -19,6 +20,9 @@ use super::{Boundary, SandboxError};
 const LINE_CAP: usize = 4 << 20;
 /// How much of the error output is kept.
 const STDERR_CAP: usize = 64 << 10;
+/// How long the last error output of an ended process is waited for. A process it left behind may
+/// hold the pipe open, so there is an end to it.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -73,6 +77,8 @@ pub struct Contained {
     pub(super) limits: Limits,
     stdout: Lines,
     stderr: Arc<Mutex<Tail>>,
+    /// True once the error output was read to its end.
+    stderr_read: watch::Receiver<bool>,
 }
 
 /// Starts a process behind the boundary. Needs a tokio runtime.
@@ -145,7 +151,7 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
     };
     feed(stdin.map(OwnedFd::from), spec.stdin)?;
     let tail = Arc::new(Mutex::new(Tail::default()));
-    drain(pipe(stderr.map(OwnedFd::from))?, tail.clone());
+    let stderr_read = drain(pipe(stderr.map(OwnedFd::from))?, tail.clone());
     Ok(Contained {
         pid: i32::try_from(pid).unwrap_or(i32::MAX),
         wall,
@@ -155,6 +161,7 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
         limits: spec.limits,
         stdout: Lines::new(pipe(stdout.map(OwnedFd::from))?, LINE_CAP),
         stderr: tail,
+        stderr_read,
     })
 }
 
@@ -180,14 +187,17 @@ impl Contained {
         self.stdout.total() + tail.total
     }
 
-    /// Resolves when the outermost process has ended.
+    /// Resolves when the outermost process has ended and its error output is read.
     pub fn exited(&self) -> impl Future<Output = Exit> + Send + 'static {
         let mut exit = self.exit.clone();
+        let mut stderr_read = self.stderr_read.clone();
         async move {
-            match exit.wait_for(Option::is_some).await {
+            let ended = match exit.wait_for(Option::is_some).await {
                 Ok(exit) => exit.unwrap_or(Exit { code: None, signal: None }),
                 Err(_) => Exit { code: None, signal: None },
-            }
+            };
+            let _ = tokio::time::timeout(LAST_WORDS, stderr_read.wait_for(|read| *read)).await;
+            ended
         }
     }
 
@@ -281,7 +291,8 @@ struct Tail {
     total: u64,
 }
 
-fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) {
+fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) -> watch::Receiver<bool> {
+    let (read, heard) = watch::channel(false);
     tokio::spawn(async move {
         let mut chunk = vec![0u8; 16 * 1024];
         while let Ok(count) = pipe.read(&mut chunk).await {
@@ -296,5 +307,7 @@ fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) {
                 tail.bytes.drain(..over);
             }
         }
+        let _ = read.send(true);
     });
+    heard
 }
