@@ -9,7 +9,10 @@ export type Toast = {
   undo: (() => void) | null;
 };
 
+/** What can be undone, or went wrong, is given time to be read and used. */
 const STAYS_MS = 10_000;
+/** A plain confirmation only has to be noticed. */
+const PASSES_MS = 3_500;
 
 class Notices {
   toasts = $state.raw<Toast[]>([]);
@@ -18,7 +21,7 @@ class Notices {
   #next = 1;
   #timers = new Map<number, ReturnType<typeof setTimeout>>();
 
-  /** Says what was done, for 10 seconds, with its undo. */
+  /** Says what was done; with an undo, for 10 seconds. */
   done(text: string, undo: (() => void) | null = null): void {
     this.#add({ text, hint: null, tone: "done", undo });
     this.say(text);
@@ -45,7 +48,7 @@ class Notices {
     clearTimeout(this.#timers.get(id));
     this.#timers.set(
       id,
-      setTimeout(() => this.dismiss(id), STAYS_MS),
+      setTimeout(() => this.dismiss(id), this.#isPassing(id) ? PASSES_MS : STAYS_MS),
     );
   }
 
@@ -59,8 +62,15 @@ class Notices {
 
   #add(toast: Omit<Toast, "id">): void {
     const id = this.#next++;
+    // A newer word takes the place of confirmations that were only passing by.
+    for (const old of this.toasts) if (this.#isPassing(old.id)) this.dismiss(old.id);
     this.toasts = [...this.toasts.slice(-2), { id, ...toast }];
     this.release(id);
+  }
+
+  #isPassing(id: number): boolean {
+    const toast = this.toasts.find((one) => one.id === id);
+    return toast !== undefined && toast.tone === "done" && toast.undo === null;
   }
 }
 
