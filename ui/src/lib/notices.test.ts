@@ -21,7 +21,10 @@ describe("toasts", () => {
   });
 
   test("a newer word takes the place of a passing one and of nothing else", () => {
-    notices.failed("Not saved", new Refusal({ code: "store", message: "the disk is full", hint: null }));
+    notices.failed(
+      "Not saved",
+      new Refusal({ code: "store", message: "the disk is full", hint: null }),
+    );
     notices.done("Task added");
     notices.done("Review started");
     expect(texts()).toEqual(["Not saved: the disk is full", "Review started"]);
