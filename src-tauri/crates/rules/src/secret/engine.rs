@@ -293,7 +293,18 @@ fn begins_word(text: &[u8], at: usize) -> bool {
     if at == 0 || !word(text[at]) || !word(text[at - 1]) {
         return true;
     }
-    at >= 2 && text[at - 2] == b'\\' && matches!(text[at - 1], b'n' | b't' | b'r')
+    (at >= 2 && text[at - 2] == b'\\' && matches!(text[at - 1], b'n' | b't' | b'r')) || after_colour(text, at)
+}
+
+/// Whether a terminal's sequence such as `ESC [ 31 m` ends here, raw or as code and logs write it: its
+/// last letter is no part of a word.
+fn after_colour(text: &[u8], at: usize) -> bool {
+    let Some((letter, before)) = text[..at].split_last() else { return false };
+    let figures =
+        before.iter().rev().take(16).take_while(|byte| matches!(byte, b'0'..=b'9' | b';' | b':')).count();
+    let Some(opened) = before[..before.len() - figures].strip_suffix(b"[") else { return false };
+    let written: [&[u8]; 6] = [b"\x1b", b"\\x1b", b"\\033", b"\\e", b"\\u001b", b"\\u{1b}"];
+    letter.is_ascii_alphabetic() && written.iter().any(|escape| opened.ends_with(escape))
 }
 
 /// Whether a provider's name begins here: `global` is no `lob`, `myLobKey` is.
