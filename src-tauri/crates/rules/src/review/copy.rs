@@ -76,19 +76,31 @@ fn quote(out: &mut String, indent: &str, text: &str) {
     }
 }
 
-/// Parts `@` from a path that follows it: some agents read `@/path` in a pasted text as an order to
-/// load that file.
+/// Parts `@` from a path that follows it: some agents read `@/path` or `@folder/file` in a pasted text
+/// as an order to load that file.
 fn parted(line: &str) -> String {
     let mut out = String::with_capacity(line.len());
-    let mut chars = line.chars().peekable();
+    let mut chars = line.chars();
     let mut previous = ' ';
     while let Some(c) = chars.next() {
         out.push(c);
         let starts_word = !previous.is_alphanumeric();
-        if c == '@' && starts_word && matches!(chars.peek(), Some('/' | '~' | '.' | '"')) {
+        if c == '@' && starts_word && names_path(chars.clone()) {
             out.push(' ');
         }
         previous = c;
     }
     out
+}
+
+/// Whether a word looks like a path: by how it begins, or by a separator in it.
+fn names_path(mut word: impl Iterator<Item = char>) -> bool {
+    match word.next() {
+        None => false,
+        Some('/' | '~' | '.' | '"' | '\\') => true,
+        Some(first) => {
+            !first.is_whitespace()
+                && word.take(PART_MOST).take_while(|c| !c.is_whitespace()).any(|c| matches!(c, '/' | '\\'))
+        }
+    }
 }
