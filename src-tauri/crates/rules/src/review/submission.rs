@@ -5,6 +5,7 @@ use std::collections::HashSet;
 
 use super::verdict::Verdict;
 use crate::ids::FrameId;
+use crate::secret::Engine;
 use crate::untrusted::Untrusted;
 
 /// The arguments of `verdict_submit`.
@@ -138,7 +139,7 @@ fn check_finding(
     if let Some(severity) = &finding.severity {
         filled(&field("severity"), severity, SEVERITY_MOST)?;
     }
-    let shown = Untrusted::new(finding.file.as_str()).one_line(200);
+    let shown = shown(&finding.file, 200);
     let known =
         (finding.file.chars().count() <= FILE_MOST).then(|| (facts.lines_of)(&finding.file)).flatten();
     let Some(lines) = known else {
@@ -175,7 +176,7 @@ fn check_earlier(given: &[EarlierAnswer], facts: &SubmissionFacts<'_>) -> Result
     let mut seen = HashSet::new();
     for (at, answer) in given.iter().enumerate() {
         let id = &answer.finding_id;
-        let shown = Untrusted::new(id.as_str()).one_line(64);
+        let shown = shown(id, 64);
         if !facts.earlier.contains(id) && !facts.settled.contains(id) {
             return fault(
                 &format!("earlier[{at}].findingId"),
@@ -207,6 +208,11 @@ fn at_most(field: &str, text: &Untrusted, most: usize) -> Result<(), FieldError>
         return fault(field, format!("{length} characters, at most {most} are taken"));
     }
     Ok(())
+}
+
+/// A seat's word in an error: on one line and without any secret.
+fn shown(text: &str, limit: usize) -> String {
+    Untrusted::new(Engine::shared().redact(text)).one_line(limit)
 }
 
 fn fault<T>(field: &str, error: String) -> Result<T, FieldError> {

@@ -3,6 +3,7 @@
 use super::{EvidenceItem, GateId, GateResult, GateState};
 use crate::diff::{ChangedFile, RepoPath, Status};
 use crate::reading::Why;
+use crate::secret::Engine;
 use crate::untrusted::Untrusted;
 use crate::wording;
 
@@ -57,9 +58,10 @@ pub(super) fn shown(path: &RepoPath) -> String {
     line(&path.shown(), 300)
 }
 
-/// Any text from outside, safe to show on one line.
+/// Any text from outside, safe to show on one line and without any secret: a name can be one.
 pub(super) fn line(text: &str, limit: usize) -> String {
-    Untrusted::new(text).one_line(limit)
+    let near: String = text.chars().take(limit.saturating_mul(2)).collect();
+    Untrusted::new(Engine::shared().redact(&near)).one_line(limit)
 }
 
 /// The first characters of a text from outside, without a mark that it goes on.
