@@ -10,6 +10,8 @@ use sha2::{Digest, Sha256};
 use steward_rules::ids::FrameId;
 use steward_rules::review::submission::{FieldError, Submission, SubmissionFacts, validate};
 use steward_rules::review::verdict::Verdict;
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::Untrusted;
 
 /// Name of the submission in the inbox.
 pub const SUBMISSION_FILE: &str = "submission.json";
@@ -106,7 +108,11 @@ pub fn digest_hash(digest: &[u8]) -> String {
 /// back as it is stored.
 pub fn check(json: &[u8], digest: &DigestHead, review: &Path) -> Result<Submission, FieldError> {
     let submission = serde_json::from_slice(json)
-        .map_err(|error| FieldError { field: "submission".to_owned(), error: error.to_string() })?;
+        // The parser repeats a wrong key or word as it stands.
+        .map_err(|error: serde_json::Error| {
+            let words = Engine::shared().redact(&error.to_string());
+            FieldError { field: "submission".to_owned(), error: Untrusted::new(words).one_line(300) }
+        })?;
     let frames: Vec<FrameId> = digest.frames.iter().map(|frame| frame.frame_id).collect();
     let (settled, earlier): (Vec<&EarlierHead>, Vec<&EarlierHead>) =
         digest.earlier_findings.iter().partition(|finding| finding.settled);

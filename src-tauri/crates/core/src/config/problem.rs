@@ -3,6 +3,8 @@
 use std::fmt;
 
 use serde::Serialize;
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::{Untrusted, is_hidden};
 
 use super::raw::Spot;
 
@@ -40,8 +42,8 @@ impl Problem {
             severity,
             line: spot.line,
             column: spot.column,
-            key: key.to_owned(),
-            message: message.into(),
+            key: inert(key, 200),
+            message: inert(&message.into(), 600),
             hint: None,
             snippet: None,
         }
@@ -63,14 +65,12 @@ impl Problem {
         let Some(line) = (self.line as usize).checked_sub(1).and_then(|index| text.lines().nth(index)) else {
             return self;
         };
-        let column = (self.column as usize).saturating_sub(1);
+        // A token put into the file by mistake is not said again.
+        let line = Engine::shared().redact(line);
+        let column = (self.column as usize).saturating_sub(1).min(line.chars().count());
         let from = column.saturating_sub(WIDTH / 2);
-        let shown: String = line
-            .chars()
-            .skip(from)
-            .take(WIDTH)
-            .map(|c| if is_unprintable(c) { '\u{fffd}' } else { c })
-            .collect();
+        let shown: String =
+            line.chars().skip(from).take(WIDTH).map(|c| if is_hidden(c) { '\u{fffd}' } else { c }).collect();
         let number = self.line.to_string();
         let mark = " ".repeat(column - from);
         self.snippet = Some(format!("{number} | {shown}\n{} | {mark}^", " ".repeat(number.len())));
@@ -78,10 +78,9 @@ impl Problem {
     }
 }
 
-/// Control and direction characters, which a terminal or a reader would be misled by.
-fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+/// Words of the file in ours: on one line, nothing hidden, no secret.
+fn inert(text: &str, limit: usize) -> String {
+    Untrusted::new(Engine::shared().redact(text)).one_line(limit)
 }
 
 impl fmt::Display for Problem {

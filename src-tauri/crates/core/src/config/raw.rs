@@ -6,6 +6,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::{
     Location, MergeKeyPolicy, NonFiniteFloatPolicy, Options, Spanned, alias_limits, budget, options,
 };
+use steward_rules::untrusted::Untrusted;
 
 /// The most bytes a configuration file may have.
 pub const MAX_BYTES: usize = 512 * 1024;
@@ -136,7 +137,7 @@ fn message(error: &serde_saphyr::Error) -> String {
 }
 
 fn plain(text: &str) -> String {
-    text.chars().filter(|c| !c.is_control()).take(300).collect()
+    Untrusted::new(text).one_line(300)
 }
 
 struct Tree(Node);

@@ -6,6 +6,8 @@ use serde::{Deserialize, Serialize};
 use steward_rules::ids::Sha;
 use steward_rules::review::facts::{Mutations, PeerStatus, ValidatorOutcome};
 use steward_rules::review::gate::invalid_globs;
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::Untrusted;
 
 use crate::config::raw;
 use crate::store::attached::{ContractBody, HandoffBody, MutationsBody, ValidatorBody};
@@ -327,7 +329,7 @@ fn typed<T: DeserializeOwned>(json: &str) -> Result<T, DocumentError> {
 
 /// serde names the field in its message when the field itself is the matter.
 fn named(field: String, message: &str) -> DocumentError {
-    let message = place_off(message);
+    let (field, message) = (inert(&field, 200), place_off(message));
     let quoted = message.split('`').nth(1).map(str::to_owned);
     let about_field =
         ["missing field", "unknown field", "duplicate field"].iter().any(|start| message.starts_with(start));
@@ -339,18 +341,16 @@ fn named(field: String, message: &str) -> DocumentError {
         },
         (true, None) | (false, _) => field,
     };
-    DocumentError::Field { field: field.chars().take(200).collect(), message }
+    DocumentError::Field { field, message }
 }
 
 fn place_off(message: &str) -> String {
-    message
-        .split(" at line ")
-        .next()
-        .unwrap_or(message)
-        .chars()
-        .filter(|c| !c.is_control())
-        .take(300)
-        .collect()
+    inert(message.split(" at line ").next().unwrap_or(message), 300)
+}
+
+/// Words of the document in ours: on one line, nothing hidden, no secret.
+fn inert(text: &str, limit: usize) -> String {
+    Untrusted::new(Engine::shared().redact(text)).one_line(limit)
 }
 
 fn write(node: &raw::Node, out: &mut String) {
@@ -359,6 +359,10 @@ fn write(node: &raw::Node, out: &mut String) {
         raw::Value::Bool(value) => out.push_str(if *value { "true" } else { "false" }),
         raw::Value::Int(value) => out.push_str(&value.to_string()),
         raw::Value::Float(value) => {
+            // JSON has no word for these, and "null" would read as a value left out.
+            if !value.is_finite() {
+                return quote(&value.to_string(), out);
+            }
             out.push_str(&serde_json::to_string(value).unwrap_or_else(|_| "null".to_owned()))
         }
         raw::Value::Text(text) => quote(text, out),
