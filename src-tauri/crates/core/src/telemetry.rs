@@ -10,6 +10,7 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use secrecy::{ExposeSecret, SecretString};
+use steward_rules::untrusted::is_hidden;
 use tracing::Subscriber;
 use tracing_appender::rolling::{RollingFileAppender, Rotation};
 use tracing_subscriber::EnvFilter;
@@ -18,6 +19,11 @@ use tracing_subscriber::layer::SubscriberExt;
 
 /// What stands where a secret stood.
 const MASK: &str = "[secret]";
+/// Characters of one line; the rest is left away.
+const LINE: usize = 8_000;
+/// Bytes of one line that are looked through for secrets. More than is written, so that the end of
+/// what is written is no half of one.
+const LOOKED_AT: usize = 8 * LINE;
 /// A shorter literal would mask ordinary words.
 const SHORTEST: usize = 6;
 
@@ -170,6 +176,7 @@ impl Drop for Line<'_> {
     fn drop(&mut self) {
         let text = String::from_utf8_lossy(&self.bytes);
         let text = text.trim_end_matches('\n');
+        let text = &text[..text.floor_char_boundary(LOOKED_AT)];
         if text.is_empty() {
             return;
         }
@@ -182,14 +189,16 @@ impl Drop for Line<'_> {
 
 /// The text as one line that moves nothing on a terminal.
 fn one_line(text: &str) -> String {
-    let mut line = String::with_capacity(text.len());
-    for c in text.chars() {
+    let mut line = String::with_capacity(text.len().min(2 * LINE));
+    for (count, c) in text.chars().enumerate() {
         match c {
+            _ if count == LINE => {
+                line.push('…');
+                break;
+            }
             '\n' => line.push_str("\\n"),
             '\t' => line.push(' '),
-            c if c.is_control()
-                || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{2028}' | '\u{2029}') =>
-            {
+            c if is_hidden(c) => {
                 line.push_str(&format!("\\u{{{:x}}}", u32::from(c)));
             }
             c => line.push(c),
