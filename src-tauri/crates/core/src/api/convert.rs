@@ -1,6 +1,7 @@
 //! Stored rows to views. Foreign text is escaped here, on its way to a screen.
 
 use steward_rules::review::gate::GateResult;
+use steward_rules::secret::Engine;
 use steward_rules::untrusted::Untrusted;
 
 use super::requests::TaskState;
@@ -21,9 +22,9 @@ pub fn line(text: &str) -> String {
     Untrusted::new(text).one_line(LINE)
 }
 
-/// Foreign text with its line breaks.
+/// Foreign text with its line breaks, without any secret that the rules know.
 pub fn paragraph(text: &str) -> String {
-    Untrusted::new(text).escaped(PARAGRAPH)
+    Untrusted::new(Engine::shared().redact(text)).escaped(PARAGRAPH)
 }
 
 pub fn state(state: ReviewState) -> v::ReviewStateView {
@@ -204,7 +205,7 @@ pub fn frame(row: &FrameRow, head: Option<&str>, observation: Option<&str>) -> v
 }
 
 pub fn step(row: &StepRow) -> v::StepView {
-    v::StepView { at: row.at, kind: row.kind.clone(), text: row.text.clone() }
+    v::StepView { at: row.at, kind: row.kind.clone(), text: line(&row.text) }
 }
 
 pub fn entry(row: &EntryRow) -> v::EntryView {

@@ -46,7 +46,7 @@ pub async fn show(api: &Api, request: ById) -> Result<v::TaskDetail, ApiError> {
                     .map(|h| v::HandoffView {
                         peer: h.peer.one_line(200),
                         status: peer_word(h.status).to_owned(),
-                        note: h.note.escaped(2_000),
+                        note: convert::paragraph(h.note.as_data()),
                         at: h.at,
                     })
                     .collect(),

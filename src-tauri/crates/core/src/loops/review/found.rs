@@ -10,6 +10,7 @@ use steward_rules::review::findings::{
     ExcerptLine, Finding, FreshFinding, Life, carry as carry_on, cited_hash,
 };
 use steward_rules::review::submission::Submission;
+use steward_rules::untrusted::Untrusted;
 
 use super::digesting::Prepared;
 
@@ -26,13 +27,12 @@ pub(super) fn carry(review: ReviewId, prepared: &Prepared, submission: &Submissi
     let mut fresh = Vec::new();
     for finding in &submission.findings {
         let (content, excerpt) = cited(prepared, diff, &finding.file, finding.line);
+        let excerpt = named_only(excerpt);
         fresh.push(FreshFinding::submitted(finding, content, excerpt));
     }
     for own in &prepared.table.own_findings {
         let (content, excerpt) = cited(prepared, diff, &own.file, own.line);
-        // A possible secret is named, never shown.
-        let excerpt =
-            excerpt.into_iter().map(|line| ExcerptLine { text: redacted(&line.text), ..line }).collect();
+        let excerpt = named_only(excerpt);
         fresh.push(FreshFinding::own(own, content, excerpt));
     }
     let life = Life {
@@ -45,6 +45,30 @@ pub(super) fn carry(review: ReviewId, prepared: &Prepared, submission: &Submissi
         check_passes: &|_| None,
     };
     carry_on(&life, fresh)
+}
+
+/// The submission without the secrets that the seat repeats.
+pub(super) fn without_secrets(mut said: Submission) -> Submission {
+    let clean = |text: &mut Untrusted| {
+        let redacted = redacted(text.as_data());
+        if redacted != text.as_data() {
+            *text = Untrusted::new(redacted);
+        }
+    };
+    clean(&mut said.summary);
+    for finding in &mut said.findings {
+        clean(&mut finding.title);
+        clean(&mut finding.why);
+        clean(&mut finding.check);
+        finding.severity.iter_mut().for_each(clean);
+    }
+    said.frames.iter_mut().for_each(|frame| clean(&mut frame.observation));
+    said
+}
+
+/// A possible secret is named, never shown.
+fn named_only(excerpt: Vec<ExcerptLine>) -> Vec<ExcerptLine> {
+    excerpt.into_iter().map(|line| ExcerptLine { text: redacted(&line.text), ..line }).collect()
 }
 
 fn redacted(text: &str) -> String {

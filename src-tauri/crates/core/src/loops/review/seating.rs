@@ -225,6 +225,7 @@ async fn finish(
         Ok(Err(changed)) => return Ok(Err(ended(EndReason::ScopeViolation, changed))),
         Err(error) => return Ok(Err(ended(EndReason::Crashed, error.to_string()))),
     };
+    let submission = found::without_secrets(submission);
     record(ctx, id, prepared, submission, &outcome.reads, usage).await
 }
 
