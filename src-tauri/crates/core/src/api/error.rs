@@ -1,6 +1,10 @@
 //! The error every client sees: a code to branch on, a message to read, a hint to act on.
 
 use serde::{Deserialize, Serialize};
+use steward_rules::untrusted::Untrusted;
+
+/// Longest message, in characters.
+const MESSAGE: usize = 4_000;
 
 /// Why a command did not work. Clients branch on `code`, never on text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, ts_rs::TS, thiserror::Error)]
@@ -45,8 +49,9 @@ pub enum ErrorCode {
 }
 
 impl ApiError {
+    /// A message may repeat names and words of others: it is made inert here, once for all.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), hint: None }
+        Self { code, message: Untrusted::new(message).escaped(MESSAGE), hint: None }
     }
 
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
