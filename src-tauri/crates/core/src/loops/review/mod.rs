@@ -2,7 +2,7 @@
 
 mod announce;
 pub mod breaker;
-mod digest;
+pub mod digest;
 mod digesting;
 mod drive;
 pub(crate) mod folders;
