@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "what a test builds is there")]
 
+mod corpus;
 mod coverage;
 mod diff;
 mod findings;
