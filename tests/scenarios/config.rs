@@ -355,69 +355,6 @@ mod in_force {
     }
 }
 
-mod seats {
-    use rstest::rstest;
-    use steward_core::config::seats::{parse_seat, read, seed};
-    use steward_core::config::{Adapter, AgentChoice, Role};
-
-    use crate::store::fresh;
-
-    #[test]
-    fn seeding_writes_one_file_per_role_and_keeps_what_is_there() {
-        let (_folder, home) = fresh();
-        assert_eq!(read(&home, Role::Reviewer).unwrap(), None);
-        let fixer = home.seat_file("fixer");
-        std::fs::create_dir_all(fixer.parent().unwrap()).unwrap();
-        std::fs::write(&fixer, "mine").unwrap();
-        let seeded = seed(&home).unwrap();
-        assert_eq!(seeded.len(), 8);
-        assert_eq!(
-            seeded.iter().filter(|seat| !seat.written).map(|seat| seat.role).collect::<Vec<_>>(),
-            [Role::Fixer]
-        );
-        assert_eq!(std::fs::read_to_string(&fixer).unwrap(), "mine");
-        assert!(seed(&home).unwrap().iter().all(|seat| !seat.written));
-        for role in Role::ALL.into_iter().filter(|role| *role != Role::Fixer) {
-            let seat = read(&home, role).unwrap().unwrap();
-            assert_eq!((seat.role, seat.adapter), (role, Adapter::Claude));
-        }
-        assert!(read(&home, Role::Fixer).is_err());
-    }
-
-    #[rstest]
-    #[case("model: x\nprompt: p\n", "adapter")]
-    #[case("adapter: cluade\nprompt: p\n", "did you mean `claude`")]
-    #[case("adapter: claude\n", "prompt")]
-    #[case("adapter: claude\nprompt: read @/etc/passwd\n", "begins with `@`")]
-    #[case("adapter: claude\nprompt: p\nlimits: {maxTurns: 0}\n", "limits.maxTurns")]
-    #[case("adapter: claude\nprompt: p\nlimits: {maxTurns: 99999999999}\n", "limits.maxTurns")]
-    #[case("adapter: command\nprompt: p\n", "needs a program")]
-    #[case("adapter: [claude\n", "not read")]
-    fn a_seat_with_an_error_is_no_seat(#[case] text: &str, #[case] word: &str) {
-        let problems = parse_seat(text, Role::Reviewer).unwrap_err();
-        let shown: Vec<String> = problems.iter().map(ToString::to_string).collect();
-        assert!(shown.iter().any(|text| text.contains(word)), "{shown:?}");
-    }
-
-    #[test]
-    fn a_mail_address_in_a_prompt_is_no_reference() {
-        assert!(parse_seat("adapter: claude\nprompt: ask a@b.example\n", Role::Reviewer).is_ok());
-    }
-
-    #[test]
-    fn the_configuration_goes_before_the_seat_file() {
-        let seat = parse_seat("adapter: claude\nmodel: m1\nprompt: p\n", Role::Reviewer).unwrap();
-        let choice = |adapter, model: Option<&str>| AgentChoice {
-            adapter,
-            model: model.map(str::to_owned),
-            command: None,
-        };
-        assert_eq!(seat.clone().with(None).model.as_deref(), Some("m1"));
-        assert_eq!(seat.clone().with(Some(&choice(None, Some("m2")))).model.as_deref(), Some("m2"));
-        assert_eq!(seat.with(Some(&choice(Some(Adapter::Command), None))).model, None);
-    }
-}
-
 mod edits {
     use proptest::prelude::*;
     use rstest::rstest;

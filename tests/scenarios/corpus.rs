@@ -9,7 +9,7 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 use steward_core::agent::{DigestHead, Event, check, parse_line};
 use steward_core::api::{Api, dispatch};
-use steward_core::config::seats::parse_seat;
+use steward_core::config::seats::{SeatError, parse_seat};
 use steward_core::config::{self, Role};
 use steward_core::git::export::{self, Caps};
 use steward_core::loops::review::{Observed, digest, observe};
@@ -576,7 +576,7 @@ fn seats(here: &[&Fixture]) -> Outcomes {
         let desk = Desk::new();
         let path = desk.home.seat_file("reviewer");
         each(here, |fixture| {
-            if let Err(problems) = parse_seat(&fixture.text, Role::Reviewer) {
+            if let Err(problems) = parse_seat(&fixture.text, Role::Reviewer, None) {
                 problems.iter().for_each(|problem| refusal(fixture, &problem.to_string()));
             }
             std::fs::write(&path, &fixture.bytes).expect("written");
@@ -584,10 +584,19 @@ fn seats(here: &[&Fixture]) -> Outcomes {
                 Ok(_) => "accepted".to_owned(),
                 Err(error) => {
                     refusal(fixture, &error.to_string());
-                    let seat::SeatError::Invalid { why, .. } = error else { return format!("{error}") };
-                    let field = why.split(": ").next().unwrap_or_default();
-                    let is_field = field.chars().all(|c| c.is_ascii_alphanumeric() || c == '.');
-                    if is_field && field != why { format!("refused:{field}") } else { "refused".to_owned() }
+                    match error {
+                        seat::SeatError::File(SeatError::Bad { problems, .. }) => {
+                            match problems.iter().find(|problem| !problem.key.is_empty()) {
+                                Some(problem) => format!("refused:{}", problem.key),
+                                None => "refused".to_owned(),
+                            }
+                        }
+                        seat::SeatError::File(SeatError::TooLong(_) | SeatError::Io { .. }) => {
+                            "refused".to_owned()
+                        }
+                        seat::SeatError::Endpoint { .. } => "refused:endpoint".to_owned(),
+                        missing @ seat::SeatError::Missing(_) => missing.to_string(),
+                    }
                 }
             }
         })
@@ -718,7 +727,7 @@ proptest! {
                 prop_assert!(!words.contains(|c| is_hidden(c) && c != '\n' && c != '\t'), "{words:?}");
             }
         }
-        let _either = parse_seat(&text, Role::Reviewer);
+        let _either = parse_seat(&text, Role::Reviewer, None);
         for read in [documents::contract(&text).map(drop), documents::handoff(&text).map(drop), documents::validator(&text).map(drop)] {
             let words = read.map_or_else(|error| error.to_string(), |()| String::new());
             prop_assert!(!words.contains(|c| is_hidden(c) && c != '\n' && c != '\t'), "{words:?}");

@@ -19,6 +19,7 @@ mod review_ends;
 mod review_flow;
 mod seat;
 mod seat_command;
+mod seat_files;
 mod seat_stream;
 mod store;
 mod telemetry;

@@ -8,7 +8,7 @@ use super::error::{ApiError, ErrorCode};
 use super::requests::{Nothing, Why};
 use super::{Api, views as v};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Role, Severity};
+use crate::config::{Role, Severity, seats};
 use crate::home::Home;
 use crate::keychain::{AGENT, KeyringState};
 use crate::lock::{self, HolderKind};
@@ -168,12 +168,13 @@ pub async fn resume(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
 }
 
 pub async fn seats_seed(api: &Api, _: Nothing) -> Result<v::Done, ApiError> {
-    let written = seat::seed(api.context())
-        .map_err(|e| ApiError::new(ErrorCode::Config, format!("the seat files could not be written: {e}")))?;
-    let message = if written.is_empty() {
+    let seeded =
+        seats::seed(&api.context().home).map_err(|e| ApiError::new(ErrorCode::Config, e.to_string()))?;
+    let names: Vec<String> =
+        seeded.iter().filter(|seat| seat.written).map(|seat| seat.path.display().to_string()).collect();
+    let message = if names.is_empty() {
         "every seat file is there already".to_owned()
     } else {
-        let names: Vec<String> = written.iter().map(|p| p.display().to_string()).collect();
         format!("wrote {}", names.join(", "))
     };
     Ok(v::Done { message })

@@ -227,26 +227,37 @@ block! {
 }
 
 block! {
-    /// The seat of one role.
+    /// `seats/<role>.yaml`: what the seat of one role is started as.
+    #[schemars(deny_unknown_fields, extend("required" = ["adapter"]))]
     RawSeat {
-        /// `claude` or `command`.
+        /// `claude`, or `command` for any program that speaks the contract of docs/agents.md.
+        #[schemars(extend("enum" = ["claude", "command"]))]
         adapter: String = "adapter",
+        /// The adapter's own default when absent.
         model: String = "model",
-        /// Fixed text for the agent.
-        prompt: String = "prompt",
-        limits: RawSeatLimits = "limits",
-        /// The program and its arguments, for the adapter `command`.
+        /// Program and arguments; for `claude` the program alone, where it is not on PATH.
         command: Vec<String> = "command",
+        /// What a command may reach of the network. Default `none`.
+        #[schemars(extend("enum" = ["none", "host"]))]
+        network: String = "network",
+        /// Base URL of the model, where it is not the agent's own.
+        endpoint: String = "endpoint",
+        /// Fixed text for the agent, in place of Steward's own. Nothing of a task is ever put into it.
+        prompt: String = "prompt",
+        /// Limits of one run, beside those of the configuration; the smaller one holds.
+        limits: RawSeatLimits = "limits",
     }
 }
 
 block! {
+    #[schemars(deny_unknown_fields)]
     RawSeatLimits {
+        /// Seconds without a sign of life. Default 300.
+        #[schemars(extend("minimum" = 1))]
+        idle_seconds: i64 = "idleSeconds",
+        #[schemars(extend("minimum" = 1))]
         max_turns: i64 = "maxTurns",
+        #[schemars(extend("minimum" = 1))]
         max_tokens: i64 = "maxTokens",
-        max_minutes: i64 = "maxMinutes",
-        max_idle_seconds: i64 = "maxIdleSeconds",
-        max_output_mb: i64 = "maxOutputMb",
-        max_processes: i64 = "maxProcesses",
     }
 }

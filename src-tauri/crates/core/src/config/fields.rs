@@ -233,8 +233,8 @@ pub fn path(block: &str, name: &str) -> String {
 /// Declares a raw block: each key once, for the reader and for the schema.
 macro_rules! block {
     ($(#[$doc:meta])* $name:ident { $( $(#[$field_doc:meta])* $field:ident: $type:ty = $key:literal, )* }) => {
-        $(#[$doc])*
         #[derive(Debug, Clone, Default, PartialEq, schemars::JsonSchema)]
+        $(#[$doc])*
         pub struct $name {
             $( $(#[$field_doc])* #[schemars(rename = $key)] pub $field: Option<$crate::config::fields::At<$type>>, )*
         }

@@ -55,16 +55,24 @@ pub const TEMPLATE: &str = include_str!("template.yaml");
 
 /// The JSON Schema of `config.yaml`, for editors.
 pub fn schema() -> serde_json::Value {
-    let mut schema = schemars::schema_for!(blocks::RawConfig).to_value();
+    titled(schemars::schema_for!(blocks::RawConfig), "Steward configuration")
+}
+
+fn titled(schema: schemars::Schema, title: &str) -> serde_json::Value {
+    let mut schema = schema.to_value();
     if let Some(root) = schema.as_object_mut() {
-        root.insert("title".to_owned(), "Steward configuration".into());
+        root.insert("title".to_owned(), title.into());
     }
     schema
 }
 
 /// The text of `config.schema.json`, with its keys in order.
 pub fn schema_text() -> String {
-    let mut text = serde_json::to_string_pretty(&sorted(schema()))
+    written(schema())
+}
+
+fn written(schema: serde_json::Value) -> String {
+    let mut text = serde_json::to_string_pretty(&sorted(schema))
         .expect("BUG: a JSON value with text keys can always be written");
     text.push('\n');
     text

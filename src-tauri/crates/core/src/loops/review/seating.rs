@@ -310,13 +310,14 @@ fn read_lines(reads: &[ReadSpan], prepared: &Prepared) -> Vec<ReadLines> {
 
 /// The limits of the `review:` block, lowered by the seat's own.
 fn limits(settings: &steward_rules::review::settings::ReviewSettings, seat: &Seat) -> SeatLimits {
+    let usual = SeatLimits::default();
     SeatLimits {
         wall: Duration::from_secs(u64::from(settings.max_minutes) * 60),
-        idle: seat.idle,
+        idle: seat.idle.unwrap_or(usual.idle),
         turns: settings.max_turns.min(seat.max_turns.unwrap_or(u32::MAX)).max(1),
         usd: settings.budget_usd,
         tokens: settings.max_tokens.min(seat.max_tokens.unwrap_or(u64::MAX)).max(1),
-        ..SeatLimits::default()
+        ..usual
     }
 }
 

@@ -57,7 +57,9 @@ pub async fn start(ctx: &Ctx, ask: Ask) -> Result<ReviewId, StartError> {
     let seat = match seat::read(ctx, Role::Reviewer) {
         Ok(_) => SeatFile::Present,
         Err(SeatError::Missing(_)) => SeatFile::Missing,
-        Err(error @ SeatError::Invalid { .. }) => SeatFile::Invalid(error.to_string()),
+        Err(error @ (SeatError::File(_) | SeatError::Endpoint { .. })) => {
+            SeatFile::Invalid(error.to_string())
+        }
     };
     let mut facts = StartFacts {
         trigger: ask.trigger,

@@ -286,7 +286,7 @@ pub fn schemas() -> Vec<(&'static str, String)> {
 }
 
 /// JSON when it begins like an object, else YAML.
-pub(in crate::loops) fn parse_yaml<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
+fn parse_yaml<T: DeserializeOwned>(text: &str) -> Result<T, DocumentError> {
     if text.len() > MAX_BYTES {
         return Err(DocumentError::TooLong { bytes: text.len() });
     }
