@@ -267,7 +267,7 @@ pub fn build(input: &Input<'_>) -> Result<Digest, serde_json::Error> {
     let evidence = &input.observed.evidence;
     let none = Vec::new();
     let changed: &[ChangedFile] = input.observed.diff().map_or(&none, |diff| &diff.files);
-    let (mut hunks, manifest) = carry::carry(changed, &input.observed.policy);
+    let (mut hunks, manifest) = carry::carry(changed, &input.observed.policy, FILES);
     let files = changed.iter().take(FILES).enumerate().map(|(at, file)| {
         let (hunks, left_out) = hunks.get_mut(at).map(std::mem::take).unwrap_or_default();
         file_part(file, hunks, left_out)

@@ -30,8 +30,9 @@ pub(super) struct HunkPart {
 /// The carried hunks of each file, in the order of the files, and why a file has none.
 pub(super) type Carried = Vec<(Vec<HunkPart>, Option<&'static str>)>;
 
-/// Fits as many whole files as there is room for, small ones first.
-pub(super) fn carry(files: &[ChangedFile], policy: &ReviewPolicy) -> (Carried, Manifest) {
+/// Fits as many whole files as there is room for, small ones first. Only the first `listed` files
+/// stand in the digest, so that no other's lines are given.
+pub(super) fn carry(files: &[ChangedFile], policy: &ReviewPolicy, listed: usize) -> (Carried, Manifest) {
     let mut carried: Carried = Vec::with_capacity(files.len());
     let mut manifest = Manifest::default();
     for file in files {
@@ -46,7 +47,7 @@ pub(super) fn carry(files: &[ChangedFile], policy: &ReviewPolicy) -> (Carried, M
             },
         });
     }
-    let mut order: Vec<usize> = (0..files.len()).collect();
+    let mut order: Vec<usize> = (0..files.len().min(listed)).collect();
     order.sort_by_key(|at| files[*at].hunks.iter().map(size).sum::<usize>());
     let mut room = TOTAL;
     for at in order {
@@ -77,14 +78,15 @@ fn exclusion(file: &ChangedFile, policy: &ReviewPolicy) -> Option<Exclusion> {
         Content::Text | Content::None => {}
     }
     // A gate that is switched off watches these files no more, so they must be read.
+    let kept: usize = file.hunks.iter().map(|hunk| hunk.added.len() + hunk.removed.len()).sum();
+    // A change whose text was too long to keep has its lines counted, and no hunk to read them from.
+    let counted = file.lines.map_or(0, |(added, removed)| u64::from(added) + u64::from(removed));
     let is_watched = !policy.gates_off.contains(&GateId::NoChurn);
     if is_watched && gate::is_lockfile(&file.path, policy) {
         Some(Exclusion::Lockfile)
     } else if is_watched && file.exists_at_head() && gate::is_build_output(&file.path, policy) {
         Some(Exclusion::Generated)
-    } else if file.hunks.iter().map(|hunk| hunk.added.len() + hunk.removed.len()).sum::<usize>()
-        > LINES_OF_A_FILE
-    {
+    } else if kept > LINES_OF_A_FILE || counted > kept as u64 {
         Some(Exclusion::TooLarge)
     } else {
         None
@@ -142,5 +144,52 @@ fn redacted(lines: &[Line]) -> Vec<String> {
         parts
     } else {
         vec!["[removed: it looks like a secret]".to_owned(); lines.len()]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use steward_rules::diff::{Kind, RepoPath, Status};
+    use steward_rules::ids::Sha;
+    use steward_rules::review::coverage::cover;
+
+    use super::*;
+
+    fn added(path: &str, lines: u32, hunks: Vec<Hunk>) -> ChangedFile {
+        let sha = |digit: char| Sha::new(&digit.to_string().repeat(40)).expect("an id");
+        ChangedFile {
+            status: Status::Added,
+            path: RepoPath::from(path),
+            old_path: None,
+            old_kind: Kind::Absent,
+            new_kind: Kind::File,
+            old_blob: sha('0'),
+            new_blob: sha('a'),
+            lines: Some((lines, 0)),
+            content: Content::Text,
+            hunks,
+        }
+    }
+
+    fn one_line() -> Vec<Hunk> {
+        let line = Line { number: 1, text: b"x".to_vec() };
+        let (old_start, old_lines, new_start, new_lines) = (0, 0, 1, 1);
+        vec![Hunk { old_start, old_lines, new_start, new_lines, added: vec![line], removed: Vec::new() }]
+    }
+
+    #[test]
+    fn a_file_that_the_digest_does_not_list_is_not_given() {
+        let files = [added("a", 1, one_line()), added("b", 1, one_line())];
+        let (carried, manifest) = carry(&files, &ReviewPolicy::default(), 1);
+        assert_eq!(carried.iter().map(|(hunks, _)| hunks.len()).collect::<Vec<_>>(), [1, 0]);
+        let seen = cover(&manifest, &[]);
+        assert_eq!(seen.unread.iter().map(|one| one.file.as_str()).collect::<Vec<_>>(), ["b"]);
+    }
+
+    #[test]
+    fn a_change_too_long_to_keep_is_a_declared_exclusion() {
+        let (carried, manifest) = carry(&[added("a", 90_000, Vec::new())], &ReviewPolicy::default(), 10);
+        assert_eq!(carried[0].1, Some("too large"));
+        assert_eq!(cover(&manifest, &[]).excluded[0].why, Exclusion::TooLarge);
     }
 }
