@@ -111,3 +111,36 @@ fn start_conditions_answer_with_their_own_words_and_exit_codes() {
         assert_eq!(ran.json()["error"]["code"], "bad_request");
     }
 }
+
+#[test]
+fn without_a_runtime_a_verdict_turns_stale_when_somebody_looks() {
+    let desk = Desk::with_reviewer(CHANGES);
+    if no_boundary(&desk) {
+        return;
+    }
+    desk.person(&["review", "1", "--json"]).ok();
+    assert_eq!(desk.person(&["show", "1", "--json"]).ok().json()["stale"], false);
+    desk.repo.commit("fix: another", &[("src/a.rs", Some(b"fn a() {}\n"))]);
+    let inbox = desk.person(&["inbox", "--json"]).ok().json();
+    assert_eq!((&inbox["entries"], &inbox["total"]), (&serde_json::json!([]), &0.into()), "{inbox}");
+    let review = desk.person(&["show", "1", "--json"]).ok().json();
+    assert_eq!((&review["stale"], &review["staleReason"]), (&true.into(), &"head_moved".into()));
+    let copied = desk.person(&["show", "1", "--findings"]).ok().stdout;
+    assert!(copied.lines().nth(1).is_some_and(|line| line.starts_with("STALE")), "{copied}");
+}
+
+#[test]
+fn a_branch_that_went_is_not_reviewed_and_an_id_that_is_no_commit_neither() {
+    let desk = Desk::with_reviewer(ACCEPTED);
+    let tree = desk.repo.sha("HEAD^{tree}");
+    let refused = desk.person(&["review", "1", "--sha", &tree, "--json"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.json()["error"]["message"].as_str().unwrap_or_default().contains("not reachable"));
+    desk.repo.checkout("main");
+    desk.repo.git(&["branch", "-D", "fix/etag"]);
+    let refused = desk.person(&["review", "1", "--json"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let error = refused.json()["error"].clone();
+    assert!(error["message"].as_str().unwrap_or_default().contains("the branch is gone"), "{error}");
+    assert_eq!(desk.person(&["list", "--json"]).ok().json(), serde_json::json!({ "reviews": [] }));
+}

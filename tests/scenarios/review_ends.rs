@@ -1,11 +1,14 @@
 //! How a review ends when it does not publish: every end state, by real scripts in the real boundary.
 
+use steward_core::api::{Api, dispatch};
 use steward_core::keychain::Keychain;
+use steward_core::lock::{HolderKind, RuntimeLock};
 use steward_core::loops::review::{self, Stop, StopWhy};
 use steward_core::loops::{pause, task};
 use steward_core::sandbox::Boundary;
-use steward_core::store::reviews::{EndReason, ReviewRecord, ReviewState, Trigger};
-use steward_core::store::steps;
+use steward_core::store::reviews::{self, EndReason, ReviewRecord, ReviewState, Trigger};
+use steward_core::store::{Durability, steps};
+use steward_rules::caller::Caller::Person;
 use steward_rules::review::lifecycle::Caller;
 use steward_rules::review::verdict::Verdict;
 
@@ -394,4 +397,44 @@ async fn an_ended_review_stands_in_the_inbox_unless_the_person_cancelled_it() {
     let targets: Vec<_> = desk.inbox().await.into_iter().map(|entry| entry.target).collect();
     assert_eq!(targets, ["review/2"], "whoever cancelled it knows");
     assert_eq!(desk.notices(cancelled).await.0, 0);
+}
+
+#[tokio::test]
+async fn a_review_whose_runtime_was_killed_is_told_as_crashed_by_whoever_looks_first() {
+    let desk = Desk::new();
+    let task = desk.task().await;
+    let id = desk.start(task).await;
+    let begin = reviews::RunStart {
+        model: None,
+        adapter: "command".to_owned(),
+        boundary: "bubblewrap".to_owned(),
+        budget_usd: 1.5,
+    };
+    desk.ctx
+        .store
+        .write(Durability::Full, move |tx| {
+            reviews::begin_digest(tx, id)?;
+            reviews::begin_run(tx, id, &begin)
+        })
+        .await
+        .expect("it runs");
+    let held = RuntimeLock::take(&desk.home, HolderKind::Serve, desk.ctx.clock.now()).expect("the lock");
+    let open = || Api::open_at(&desk.home, Person, desk.clock.clone());
+    open().await.expect("open");
+    assert_eq!(desk.row(id).await.state, ReviewState::Running, "its runtime lives");
+    drop(held);
+    let api = open().await.expect("open");
+    check(&desk.row(id).await, EndReason::Crashed, "ended while the seat ran");
+    let refused = dispatch(&api, "review_cancel", serde_json::json!({ "id": id.0 })).await;
+    assert!(refused.is_err_and(|error| error.message.contains("over already")));
+}
+
+#[tokio::test]
+async fn a_review_without_a_verdict_has_nothing_to_copy() {
+    let desk = Desk::new();
+    let task = desk.task().await;
+    let id = desk.start(task).await;
+    let api = Api::open_at(&desk.home, Person, desk.clock.clone()).await.expect("open");
+    let refused = dispatch(&api, "review_copy", serde_json::json!({ "id": id.0 })).await;
+    assert!(refused.is_err_and(|error| error.message.contains("has no verdict")));
 }

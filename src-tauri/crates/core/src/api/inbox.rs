@@ -1,13 +1,13 @@
 //! The inbox: what wants the person.
 
-use steward_rules::ids::EntryId;
+use steward_rules::ids::{EntryId, ReviewId};
 
 use super::error::{ApiError, ErrorCode};
 use super::requests::{ById, InboxAction, InboxFilter, InboxList, InboxMark, InboxUndo};
 use super::views::{EntryView, InboxPage, UndoView};
-use super::{Api, convert};
-use crate::store::inbox::{self, Act, EntryState, Shelf};
-use crate::store::{Durability, StoreError};
+use super::{Api, convert, look};
+use crate::store::inbox::{self, Act, EntryRow, EntryState, Shelf};
+use crate::store::{Durability, StoreError, reviews};
 
 /// Pages are never larger.
 const PAGE: u32 = 500;
@@ -21,13 +21,21 @@ pub async fn list(api: &Api, request: InboxList) -> Result<InboxPage, ApiError> 
         InboxFilter::Done => (Shelf::Done, EntryState::Done),
     };
     let after = request.after.map(EntryId);
-    let (mut rows, counts) = api
-        .store()
-        .read(move |tx| -> Result<_, StoreError> {
-            let rows = inbox::page(tx, shelf, request.query.as_deref(), after, limit)?;
+    let query = request.query;
+    let read = |query: Option<String>| {
+        api.store().read(move |tx| -> Result<_, StoreError> {
+            let rows = inbox::page(tx, shelf, query.as_deref(), after, limit)?;
             Ok((rows, inbox::counts(tx, state)?))
         })
+    };
+    let (rows, _) = read(query.clone()).await?;
+    let shown: Vec<ReviewId> = rows.iter().filter_map(review_of).collect();
+    let reviews = api
+        .store()
+        .read(move |tx| shown.iter().map(|id| reviews::get(tx, *id)).collect::<Result<Vec<_>, StoreError>>())
         .await?;
+    look::again(api, &reviews.into_iter().flatten().collect::<Vec<_>>()).await;
+    let (mut rows, counts) = read(query).await?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     Ok(InboxPage {
@@ -71,6 +79,11 @@ pub async fn undo(api: &Api, request: InboxUndo) -> Result<UndoView, ApiError> {
         Some((row, what)) => UndoView { entry: Some(convert::entry(&row)), what: Some(what) },
         None => UndoView { entry: None, what: None },
     })
+}
+
+/// The review that an entry opens.
+fn review_of(entry: &EntryRow) -> Option<ReviewId> {
+    entry.target.strip_prefix("review/")?.parse().ok().map(ReviewId)
 }
 
 fn missing(id: i64) -> ApiError {

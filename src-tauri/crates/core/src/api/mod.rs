@@ -7,6 +7,7 @@ mod editor;
 pub mod error;
 mod failures;
 pub mod inbox;
+mod look;
 pub mod requests;
 pub mod reviews;
 mod runtime;
@@ -31,7 +32,7 @@ use crate::clock::{SharedClock, SystemClock};
 use crate::config::{ConfigWatch, Loaded};
 use crate::home::Home;
 use crate::keychain::Keychain;
-use crate::loops::Ctx;
+use crate::loops::{Ctx, supervisor};
 use crate::store::Store;
 use error::{ApiError, ErrorCode};
 
@@ -65,6 +66,10 @@ impl Api {
             ConfigWatch::open(&home, person)
         });
         let ctx = Ctx::new(home, store, clock, Arc::new(config), steward_binary());
+        // What a killed runtime left must not look alive to a client that starts none.
+        if let Err(error) = supervisor::take_up_left_over(&ctx).await {
+            tracing::warn!(%error, "what an earlier runtime left is not taken up");
+        }
         Ok(Self { ctx, caller, keychain: Keychain::from_env(), own: tokio::sync::Mutex::default() })
     }
 

@@ -8,7 +8,7 @@ use steward_rules::review::verdict::Verdict;
 use super::error::{ApiError, ErrorCode};
 use super::requests::{ById, FindingMark, FindingMarkSet, FindingOpen, ReviewList, ReviewStart};
 use super::views as v;
-use super::{Api, convert, editor};
+use super::{Api, convert, editor, look};
 use crate::loops::review::Ask;
 use crate::store::findings::{self, Mark, MarkRow};
 use crate::store::reviews::{ReviewRecord, ReviewState, Trigger};
@@ -35,22 +35,22 @@ pub async fn list(api: &Api, request: ReviewList) -> Result<v::ReviewPage, ApiEr
         return Err(ApiError::new(ErrorCode::BadRequest, "limit: 1 to 200"));
     }
     let task = request.task;
-    let rows = api
-        .store()
-        .read(move |tx| -> Result<_, ApiError> {
-            if let Some(id) = task
-                && tasks::get(tx, TaskId(id))?.is_none()
-            {
-                return Err(super::tasks::missing(id));
-            }
-            Ok(reviews::list(tx, task.map(TaskId), request.limit)?)
-        })
-        .await?;
+    let read = move |tx: &ReadTx<'_>| -> Result<_, ApiError> {
+        if let Some(id) = task
+            && tasks::get(tx, TaskId(id))?.is_none()
+        {
+            return Err(super::tasks::missing(id));
+        }
+        Ok(reviews::list(tx, task.map(TaskId), request.limit)?)
+    };
+    look::again(api, &api.store().read(read).await?).await;
+    let rows = api.store().read(read).await?;
     Ok(v::ReviewPage { reviews: rows.iter().map(convert::review_row).collect() })
 }
 
 pub async fn show(api: &Api, request: ById) -> Result<v::ReviewView, ApiError> {
     let id = ReviewId(request.id);
+    look_at(api, id).await?;
     let now = api.now();
     api.store()
         .read(move |tx| -> Result<_, ApiError> {
@@ -58,6 +58,14 @@ pub async fn show(api: &Api, request: ById) -> Result<v::ReviewView, ApiError> {
             Ok(card(tx, &row, now)?)
         })
         .await
+}
+
+/// Looks again at one review before it is told of.
+async fn look_at(api: &Api, id: ReviewId) -> Result<(), ApiError> {
+    if let Some(row) = api.store().read(move |tx| reviews::get(tx, id)).await? {
+        look::again(api, &[row]).await;
+    }
+    Ok(())
 }
 
 pub async fn cancel(api: &Api, request: ById) -> Result<v::ReviewView, ApiError> {
@@ -69,10 +77,18 @@ pub async fn cancel(api: &Api, request: ById) -> Result<v::ReviewView, ApiError>
 
 pub async fn copy(api: &Api, request: ById) -> Result<v::TextView, ApiError> {
     let id = ReviewId(request.id);
+    look_at(api, id).await?;
     api.store()
         .read(move |tx| -> Result<_, ApiError> {
             let row = reviews::get(tx, id)?.ok_or_else(|| missing(id.0))?;
-            let text = copied(tx, &row)?;
+            let Some(verdict) = row.verdict else {
+                return Err(ApiError::new(
+                    ErrorCode::Refused,
+                    format!("review {id} has no verdict, so there is nothing to copy"),
+                )
+                .hint(format!("`steward show {id}` shows how far it is")));
+            };
+            let text = copied(tx, &row, verdict)?;
             Ok(v::TextView { text })
         })
         .await
@@ -225,13 +241,13 @@ fn offers(
 }
 
 /// The text of *Copy findings*.
-fn copied(tx: &ReadTx<'_>, row: &ReviewRecord) -> Result<String, StoreError> {
+fn copied(tx: &ReadTx<'_>, row: &ReviewRecord, verdict: Verdict) -> Result<String, StoreError> {
     let results = gates::of(tx, row.id)?;
     let rows = findings::of(tx, row.id)?;
     Ok(findings_text(&CopyInput {
         task: row.task,
         head: &row.sha,
-        verdict: row.verdict.unwrap_or(Verdict::Blocked),
+        verdict,
         reason: row.reason,
         stale: row.stale_reason,
         gates: &results,

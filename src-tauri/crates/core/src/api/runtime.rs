@@ -69,7 +69,7 @@ impl Api {
     }
 
     /// True while a window or `steward serve` picks up whatever is queued.
-    fn is_served(&self) -> bool {
+    pub(super) fn is_served(&self) -> bool {
         serves(self.home())
     }
 

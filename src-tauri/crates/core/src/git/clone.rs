@@ -186,8 +186,12 @@ impl BareClone {
         if said.is_empty() { Ok(None) } else { sha(&said, "for-each-ref").map(Some) }
     }
 
-    /// True when the commit and its tree can be read here.
+    /// True when this very id is a commit, and it and its tree can be read here.
     pub fn has_commit(&self, id: &Sha) -> Result<bool, GitError> {
+        // A tree or a tag of this id is no commit; one that cannot be read is told apart below.
+        if self.call(&["cat-file", "-t", id.as_str()]).line().is_ok_and(|kind| kind != "commit") {
+            return Ok(false);
+        }
         self.call(&["cat-file", "-e", &format!("{id}^{{tree}}")]).ok()
     }
 

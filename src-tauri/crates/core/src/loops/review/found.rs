@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use steward_rules::diff::{Diff, RepoPath};
+use steward_rules::diff::Diff;
 use steward_rules::ids::ReviewId;
 use steward_rules::review::findings::{
     ExcerptLine, Finding, FreshFinding, Life, carry as carry_on, cited_hash,
@@ -13,6 +13,7 @@ use steward_rules::review::submission::Submission;
 use steward_rules::untrusted::Untrusted;
 
 use super::digesting::Prepared;
+use crate::git::export;
 
 /// Lines shown before and after the cited one.
 const CONTEXT: u32 = 3;
@@ -77,8 +78,9 @@ fn redacted(text: &str) -> String {
 
 /// The cited line and the lines around it: at the head, or before the change when the file went.
 fn cited(prepared: &Prepared, diff: Option<&Diff>, file: &str, line: u32) -> (String, Vec<ExcerptLine>) {
-    let read = |root: std::path::PathBuf| text_of(&root, file);
-    let Some(text) = read(prepared.folders.tree()).or_else(|| read(prepared.folders.base())) else {
+    let (export, folders) = (&prepared.export, &prepared.folders);
+    let read = || text_of(&folders.tree(), &export.tree, file);
+    let Some(text) = read().or_else(|| text_of(&folders.base(), &export.base, file)) else {
         return (String::new(), Vec::new());
     };
     let added: Vec<u32> = diff
@@ -108,19 +110,20 @@ fn cited(prepared: &Prepared, diff: Option<&Diff>, file: &str, line: u32) -> (St
 /// Whether the lines an earlier finding cites are gone from its file. What was left out of the export
 /// was not read, so nothing is believed of it.
 fn lines_changed(prepared: &Prepared, finding: &Finding) -> bool {
-    match text_of(&prepared.folders.tree(), &finding.file) {
+    match text_of(&prepared.folders.tree(), &prepared.export.tree, &finding.file) {
         Some(text) => !text.lines().any(|line| cited_hash(line) == finding.cited),
         None => !prepared.export.left_out.iter().any(|(path, _)| path.shown() == finding.file),
     }
 }
 
-/// A text file of the export, by the name that the digest gives it.
-fn text_of(root: &Path, shown: &str) -> Option<String> {
-    let relative = Path::new(OsStr::from_bytes(RepoPath::from(shown).raw())).to_owned();
-    if !relative.components().all(|part| matches!(part, std::path::Component::Normal(_))) {
+/// A text file of the export, by the name that the digest gives it: that of a name which is no UTF-8
+/// is not the name on disk.
+fn text_of(root: &Path, written: &[export::Written], shown: &str) -> Option<String> {
+    let file = written.iter().find(|file| file.path.shown() == shown)?;
+    if file.bytes > FILE {
         return None;
     }
-    let path = root.join(relative);
+    let path = root.join(OsStr::from_bytes(file.path.raw()));
     let meta = std::fs::symlink_metadata(&path).ok()?;
     if !meta.is_file() || meta.len() > FILE {
         return None;

@@ -85,6 +85,10 @@ pub async fn start(ctx: &Ctx, ask: Ask) -> Result<ReviewId, StartError> {
     }
     match task::refresh(ctx, ask.task).await {
         Ok(task) => {
+            // A branch that is gone or cannot be read has no commit that a verdict could stay true of.
+            if let Some(why) = &task.unreadable {
+                return Err(TaskError::NoHead { task: task.id, why: why.clone() }.into());
+            }
             if let Some(text) = &ask.sha {
                 facts.sha = typed(ctx, &task, text).await?;
             }
@@ -173,11 +177,12 @@ pub async fn cancel(ctx: &Ctx, id: ReviewId) -> Result<(), StartError> {
         .write(Durability::Full, move |tx| {
             let review = reviews::get(tx, id)?.ok_or(StartError::NoReview(id))?;
             match review.state {
-                ReviewState::Queued | ReviewState::Held => {
+                // A verdict that is being judged is judged in one write, which looks at the state again.
+                ReviewState::Queued | ReviewState::Submitted | ReviewState::Held => {
                     reviews::end(tx, id, EndReason::Cancelled, "cancelled by the person")?;
                     steps::add(tx, id, "state", "cancelled")?;
                 }
-                ReviewState::Digesting | ReviewState::Running | ReviewState::Submitted => {
+                ReviewState::Digesting | ReviewState::Running => {
                     reviews::ask_cancel(tx, id)?;
                 }
                 ReviewState::Published | ReviewState::Ended => return Err(StartError::Over(id)),

@@ -23,9 +23,9 @@ pub use notify::{NoticeSink, Nowhere};
 
 use super::Ctx;
 use super::review::DriveError;
-use crate::lock::{HolderKind, LockError, RuntimeLock};
+use crate::lock::{self, HolderKind, LockError, RuntimeLock};
 use crate::store::reviews::ReviewRecord;
-use crate::store::{Durability, ReadTx, StoreError, WriteTx, notices, reviews, settings, sql};
+use crate::store::{Durability, Mode, ReadTx, StoreError, WriteTx, notices, reviews, settings, sql};
 
 /// When the runtime last looked, for every process to see.
 const TICK: &str = "runtime.tick";
@@ -168,6 +168,27 @@ pub async fn run_one(
             .await?;
     }
     result
+}
+
+/// Takes up what a runtime that was killed left, when nobody runs one now: a client without a runtime
+/// of its own then tells of reviews as they are, and the next one is not refused for a dead one.
+pub async fn take_up_left_over(ctx: &Ctx) -> Result<(), RuntimeError> {
+    if ctx.store.mode() != Mode::ReadWrite {
+        return Ok(());
+    }
+    let open = ctx.store.read(reviews::open).await?;
+    let is_left_over =
+        open.iter().any(|(_, state, _)| matches!(state, ReviewState::Digesting | ReviewState::Running));
+    if !is_left_over || lock::holder(&ctx.home)?.is_some() {
+        return Ok(());
+    }
+    match Runtime::take(ctx.clone(), HolderKind::Command).await {
+        Ok(runtime) => runtime.stop().await,
+        // Another one was first, and takes it up.
+        Err(RuntimeError::Lock(LockError::Held(_))) => {}
+        Err(error) => return Err(error),
+    }
+    Ok(())
 }
 
 /// When the runtime last looked, by the database.

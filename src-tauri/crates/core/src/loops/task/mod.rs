@@ -33,7 +33,7 @@ pub enum TaskError {
     NoWorkspace(String),
     #[error("two workspaces are titled {0:?}; give them different titles in config.yaml")]
     TwoWorkspaces(String),
-    #[error("task {task} has no commit yet: {why}")]
+    #[error("task {task} has no commit to judge: {why}")]
     NoHead { task: TaskId, why: String },
     #[error("task {0} has no local workspace, so this needs GitHub, which is not set up")]
     NotLocal(TaskId),
