@@ -55,8 +55,9 @@ fn a_whole_file_is_read_without_a_word() {
     assert_eq!(app.path, PathBuf::from("/home/octo/src/app"));
     assert_eq!(app.forge, ForgeChoice::None);
     assert_eq!(app.integration_branch.as_deref(), Some("develop"));
-    assert_eq!(app.policy.gates_off, [GateId::NoChurn]);
-    assert_eq!(app.policy.widths, [800]);
+    let policy = app.policy.as_ref().expect("its own policy");
+    assert_eq!(policy.gates_off, [GateId::NoChurn]);
+    assert_eq!(policy.widths, [800]);
     assert!(config.review.enabled && config.reviews_by_itself("app"));
     assert_eq!((config.review.budget_usd, config.review.max_budget_usd), (2.0, 4.0));
     assert_eq!(config.repositories[0].mode, RepoMode::Act);

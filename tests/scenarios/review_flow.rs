@@ -487,3 +487,31 @@ async fn the_digest_wraps_what_others_wrote_and_holds_each_part() {
     assert_eq!(file.expect("the new file")["hunks"][0]["lines"]["untrusted"], true);
     assert_eq!(row.digest_hash.as_deref(), Some(steward_core::agent::digest_hash(text.as_bytes()).as_str()));
 }
+
+#[tokio::test]
+async fn the_policy_of_the_repository_holds_where_the_workspace_has_none_of_its_own() {
+    let desk = Desk::new();
+    desk.repo.git(&["remote", "add", "origin", "https://github.com/Acme/app.git"]);
+    desk.repo.git(&["branch", "develop", "fix"]);
+    let of = |workspace: &str| {
+        format!(
+            "workspaces: [{{title: app, path: ROOT/app, forge: none{workspace}}}]\n\
+             repositories:\n  - name: acme/app\n    policy: {{review: {{gatesOff: [no_binaries]}}}}\n"
+        )
+    };
+    let off = async |desk: &Desk| {
+        let judged = review::gates(&desk.ctx, desk.task().await).await.expect("judged");
+        let off: Vec<GateId> = judged
+            .table
+            .results
+            .iter()
+            .filter(|result| result.detail.contains("switched off"))
+            .map(|result| result.id)
+            .collect();
+        (off, judged.base.get().map(|base| base.branch.clone()).ok())
+    };
+    desk.config(&of(""));
+    assert_eq!(off(&desk).await, (vec![GateId::NoBinaries], Some("main".to_owned())));
+    desk.config(&of(", policy: {review: {integrationBranch: develop}}"));
+    assert_eq!(off(&desk).await, (Vec::new(), Some("develop".to_owned())));
+}

@@ -35,7 +35,7 @@ pub async fn inspect(api: &Api, request: WorkspaceInspect) -> Result<v::InspectV
             title: title.clone(),
             path: workspace.root().to_owned(),
             forge: ForgeChoice::GitHub,
-            policy: steward_rules::review::policy::ReviewPolicy::default(),
+            policy: None,
             integration_branch: None,
         };
         Ok(v::InspectView {
@@ -55,8 +55,8 @@ pub async fn branches(api: &Api, request: WorkspaceByTitle) -> Result<v::BranchP
     let (mut branches, integration) = blocking(move || {
         let git = ctx.git()?;
         let workspace = Workspace::open(&git, &found.path, &ctx.hosts())?;
-        let integration = match &found.integration_branch {
-            Some(name) => Some(name.clone()),
+        let integration = match named(&ctx, &found, &workspace) {
+            Some(name) => Some(name),
             None => workspace.integration_branch()?,
         };
         Ok((branch_views(&workspace, integration.as_deref())?, integration))
@@ -223,6 +223,7 @@ fn described(ctx: &Ctx, known: &config::Workspace) -> v::WorkspaceView {
                 Remote::None | Remote::Path(_) | Remote::Other(_) => None,
             };
             view.current_branch = workspace.head().ok().flatten().and_then(|head| head.branch);
+            view.integration = named(ctx, known, &workspace);
             if view.integration.is_none() {
                 view.integration = workspace.integration_branch().ok().flatten();
             }
@@ -236,6 +237,16 @@ fn described(ctx: &Ctx, known: &config::Workspace) -> v::WorkspaceView {
         }
     }
     view
+}
+
+/// The integration branch that the config file names for a workspace or its repository.
+fn named(ctx: &Ctx, known: &config::Workspace, workspace: &Workspace) -> Option<String> {
+    let repository = match workspace.remote() {
+        Remote::GitHub { name, .. } => Some(name.to_string()),
+        Remote::None | Remote::Path(_) | Remote::Other(_) => None,
+    };
+    let loaded = ctx.config.current();
+    loaded.config.review_policy(Some(known), repository.as_deref()).1
 }
 
 fn branch_views(workspace: &Workspace, integration: Option<&str>) -> Result<Vec<v::BranchView>, ApiError> {

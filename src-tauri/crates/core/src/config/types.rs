@@ -39,7 +39,8 @@ pub struct Workspace {
     pub title: String,
     pub path: PathBuf,
     pub forge: ForgeChoice,
-    pub policy: ReviewPolicy,
+    /// Its own policy for reviews, when the file gives one; else its repository's holds.
+    pub policy: Option<ReviewPolicy>,
     /// The integration branch, when the file names one; else the repository's default branch holds.
     pub integration_branch: Option<String>,
 }
@@ -260,6 +261,22 @@ impl Config {
     /// What the file says of a role's agent.
     pub fn agent(&self, role: Role) -> Option<&AgentChoice> {
         self.agents.iter().find(|(found, _)| *found == role).map(|(_, choice)| choice)
+    }
+
+    /// The policy a task is reviewed by, and the integration branch when the file names one: those of
+    /// its workspace, else of its repository (`owner/name`).
+    pub fn review_policy(
+        &self,
+        workspace: Option<&Workspace>,
+        repository: Option<&str>,
+    ) -> (ReviewPolicy, Option<String>) {
+        let repository = repository.and_then(RepoName::parse).and_then(|name| self.repository(&name));
+        let policy = workspace.and_then(|found| found.policy.clone());
+        let branch = workspace.and_then(|found| found.integration_branch.clone());
+        (
+            policy.or_else(|| repository.map(|found| found.policy.clone())).unwrap_or_default(),
+            branch.or_else(|| repository.and_then(|found| found.integration_branch.clone())),
+        )
     }
 
     /// The repository of this name.

@@ -51,6 +51,8 @@ pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Workspace>
             );
         }
         cx.note(key.clone(), format!("{title}: {}", path.display()), Origin::File { line: spot.line });
+        let is_own = raw.policy.as_ref().is_some_and(|at| at.value.review.is_some());
+        let policy = is_own.then_some(policy);
         workspaces.push(Workspace { title: title.to_owned(), path, forge, policy, integration_branch });
     }
     workspaces

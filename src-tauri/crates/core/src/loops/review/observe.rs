@@ -267,7 +267,7 @@ fn last_seen(
     facts.diff.get().is_ok().then_some(facts)
 }
 
-/// The policy of the task's workspace, as the config file has it now.
+/// The policy of the task's workspace or repository, as the config file has it now.
 fn policy_of(ctx: &Ctx, task: &TaskRow, place: &Place) -> (ReviewPolicy, ForgeChoice) {
     let config = ctx.config();
     let by_path = config.workspaces.iter().find(|workspace| workspace.path == Path::new(&place.path));
@@ -275,10 +275,8 @@ fn policy_of(ctx: &Ctx, task: &TaskRow, place: &Place) -> (ReviewPolicy, ForgeCh
         Some(WorkspaceMatch::One(workspace)) => Some(workspace),
         Some(WorkspaceMatch::None | WorkspaceMatch::Several) | None => None,
     });
-    match found {
-        Some(workspace) => (workspace.policy.clone(), workspace.forge),
-        None => (ReviewPolicy::default(), ForgeChoice::GitHub),
-    }
+    let (policy, _) = config.review_policy(found, task.repository.as_deref());
+    (policy, found.map_or(ForgeChoice::GitHub, |workspace| workspace.forge))
 }
 
 /// The salt of this installation's line hashes, made when it is first needed.

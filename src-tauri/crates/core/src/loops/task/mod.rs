@@ -64,7 +64,7 @@ pub async fn add(
     };
     let git = ctx.git()?;
     let hosts = ctx.hosts();
-    let (path, name, integration) = (place.path.clone(), branch.to_owned(), place.integration_branch.clone());
+    let (path, name, known) = (place.path.clone(), branch.to_owned(), place.clone());
     // The branch is read before the task is made: a task of a branch that is not there helps nobody.
     let (read, repository, subject) = blocking(move || {
         let workspace = Workspace::open(&git, &path, &hosts)?;
@@ -75,6 +75,7 @@ pub async fn add(
             crate::git::Remote::GitHub { name, .. } => Some(name.to_string()),
             crate::git::Remote::None | crate::git::Remote::Path(_) | crate::git::Remote::Other(_) => None,
         };
+        let (_, integration) = config.review_policy(Some(&known), repository.as_deref());
         let read = read_head(&git, &workspace, &name, integration.as_deref(), true);
         Ok::<_, TaskError>((read, repository, subject))
     })
@@ -178,11 +179,8 @@ pub fn place_of(ctx: &Ctx, task: &TaskRow) -> Result<Place, TaskError> {
         return Err(TaskError::NotLocal(task.id));
     };
     let config = ctx.config();
-    let integration = config
-        .workspaces
-        .iter()
-        .find(|workspace| workspace.path == Path::new(path))
-        .and_then(|workspace| workspace.integration_branch.clone());
+    let found = config.workspaces.iter().find(|workspace| workspace.path == Path::new(path));
+    let (_, integration) = config.review_policy(found, task.repository.as_deref());
     Ok(Place { path: PathBuf::from(path), branch: branch.clone(), integration })
 }
 
