@@ -71,6 +71,16 @@ type Files = &'static [(&'static str, Option<&'static str>)];
     &[("Cargo.lock", Some("x\n")), ("a/b/Cargo.toml", Some("#\n"))],
     GateId::NoChurn, GateState::Pass
 )]
+#[case::cargo_lock_with_an_unlisted_path_dependency(
+    &[("Cargo.toml", Some("[workspace]\n[target.'cfg(unix)'.dependencies]\nb={path=\"./b\"}\n")), ("b/Cargo.toml", Some("\n"))],
+    &[("Cargo.lock", Some("x\n")), ("b/Cargo.toml", Some("#\n"))],
+    GateId::NoChurn, GateState::Pass
+)]
+#[case::cargo_lock_with_a_manifest_of_others(
+    &[("Cargo.toml", Some("[workspace]\n[dependencies]\nb={path=\"b\"}\n")), ("c/Cargo.toml", Some("\n"))],
+    &[("Cargo.lock", Some("x\n")), ("c/Cargo.toml", Some("#\n"))],
+    GateId::NoChurn, GateState::Fail
+)]
 #[case::c20_png_deleted(&[("a.png", Some("\u{89}PNG\0"))], &[("a.png", None)], GateId::NoBinaries, GateState::Pass)]
 #[case::c20_png_renamed(
     &[("a.png", Some("\u{89}PNG\0"))],

@@ -206,12 +206,19 @@ fn members(name: &[u8], text: &str) -> Option<Vec<String>> {
         b"go.work" => Some(go_work(text)),
         _ => {
             let table: toml::Table = text.parse().ok()?;
+            let mut globs = Vec::new();
             let workspace = match name {
-                b"Cargo.toml" => table.get("workspace")?,
-                _ => table.get("tool")?.get("uv")?.get("workspace")?,
+                b"Cargo.toml" => {
+                    path_dependencies(&table, &mut globs);
+                    table.get("workspace")
+                }
+                _ => Some(table.get("tool")?.get("uv")?.get("workspace")?),
             };
+            if workspace.is_none() && globs.is_empty() {
+                return None;
+            }
             let list = |key: &str| {
-                let values = workspace.get(key).and_then(toml::Value::as_array);
+                let values = workspace.and_then(|of| of.get(key)).and_then(toml::Value::as_array);
                 values
                     .into_iter()
                     .flatten()
@@ -219,9 +226,24 @@ fn members(name: &[u8], text: &str) -> Option<Vec<String>> {
                     .map(str::to_owned)
                     .collect::<Vec<_>>()
             };
-            let mut globs = list("members");
+            globs.extend(list("members"));
             globs.extend(list("exclude").into_iter().map(|glob| format!("!{glob}")));
             Some(globs)
+        }
+    }
+}
+
+/// The folders of the dependencies below a `Cargo.toml`: Cargo takes them into the workspace, and into
+/// the one lockfile, without their being listed.
+fn path_dependencies(table: &toml::Table, out: &mut Vec<String>) {
+    for (key, value) in table.iter().filter_map(|(key, value)| Some((key, value.as_table()?))) {
+        if key.ends_with("dependencies") {
+            let paths = value.values().filter_map(|one| one.get("path").and_then(toml::Value::as_str));
+            out.extend(paths.filter(|path| !path.starts_with(['/', '!'])).map(str::to_owned));
+        } else if key == "workspace" {
+            path_dependencies(value, out);
+        } else if key == "target" {
+            value.values().filter_map(toml::Value::as_table).for_each(|of| path_dependencies(of, out));
         }
     }
 }
