@@ -18,7 +18,8 @@ const USAGE: &str = "\
 cargo xtask run        set up, build the app, start it
 cargo xtask test       set up, then run every check and test there is
 cargo xtask bench      measure and write the benchmark file (no part of CI)
-cargo xtask generate   write the TypeScript types, schemas and icons again
+cargo xtask generate   write the TypeScript types and schemas again; `generate icons` the icons,
+                       `generate screens` the README's pictures from the last test run
 cargo xtask setup      install what the others need, and nothing else";
 
 fn main() -> ExitCode {
