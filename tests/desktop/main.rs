@@ -1,4 +1,5 @@
 //! The built app in a real window.
 
+mod first_command;
 mod review_flow;
 mod shell;

@@ -98,10 +98,10 @@ fn a_missing_or_old_git_is_said_so() {
     let bin = home.path().join("bin");
     std::fs::create_dir(&bin).unwrap();
     assert_eq!(Git::find_on(home.path(), bin.as_os_str()).unwrap_err().code(), "git_missing");
-    script(&bin.join("git"), "#!/bin/sh\necho git version 2.40.9\n");
+    script(&bin.join("git"), "#!/bin/sh\necho git version 2.38.9\n");
     let error = Git::find_on(home.path(), bin.as_os_str()).unwrap_err();
     assert_eq!(error.code(), "git_too_old");
-    assert!(error.to_string().contains("2.40.9"));
+    assert!(error.to_string().contains("2.38.9"));
 }
 
 fn script(path: &Path, text: &str) {

@@ -36,17 +36,30 @@ const TEST: &[&str] = &[
     "xvfb",
 ];
 
+/// What the packages are wanted for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To build the app and run it.
+    App,
+    /// To test it as well.
+    Tests,
+}
+
 /// Installs the missing packages on Debian and Ubuntu; elsewhere names the missing programs.
-pub fn install() -> Result<()> {
+pub fn install(purpose: Purpose) -> Result<()> {
     if !cfg!(target_os = "linux") {
         println!("system packages: none are installed by this script on {}", std::env::consts::OS);
         return Ok(());
     }
     if !is_debian() {
-        return name_missing_programs();
+        return name_missing_programs(purpose);
     }
+    let tests = match purpose {
+        Purpose::App => &[],
+        Purpose::Tests => TEST,
+    };
     let missing: Vec<&str> =
-        [BUILD, RUN, TEST].concat().into_iter().filter(|package| !is_installed(package)).collect();
+        [BUILD, RUN, tests].concat().into_iter().filter(|package| !is_installed(package)).collect();
     if missing.is_empty() {
         println!("system packages: all installed");
         return Ok(());
@@ -89,12 +102,9 @@ fn words(list: &[&str]) -> Command {
     command
 }
 
-fn name_missing_programs() -> Result<()> {
-    let programs = [
-        ("pkg-config", "pkg-config"),
-        ("git", "git"),
-        ("bwrap", "bubblewrap"),
-        ("tmux", "tmux"),
+fn name_missing_programs(purpose: Purpose) -> Result<()> {
+    let app = [("pkg-config", "pkg-config"), ("git", "git"), ("bwrap", "bubblewrap"), ("tmux", "tmux")];
+    let tests = [
         ("chromium", "Chromium"),
         ("Xvfb", "the virtual X server"),
         ("WebKitWebDriver", "the WebKitGTK 4.1 web driver"),
@@ -102,8 +112,13 @@ fn name_missing_programs() -> Result<()> {
         ("gnome-keyring-daemon", "gnome-keyring"),
         ("dbus-run-session", "D-Bus"),
     ];
-    let mut missing: Vec<String> = programs
+    let wanted = match purpose {
+        Purpose::App => &[],
+        Purpose::Tests => &tests[..],
+    };
+    let mut missing: Vec<String> = app
         .iter()
+        .chain(wanted)
         .filter(|(program, _)| on_path(program).is_none())
         .map(|(program, what)| format!("{what} ({program})"))
         .collect();

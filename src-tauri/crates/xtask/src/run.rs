@@ -2,11 +2,11 @@
 
 use anyhow::Result;
 
-use crate::setup::setup;
+use crate::setup;
 use crate::shell::{cargo, must, target};
 
 pub fn run(words: &[String]) -> Result<()> {
-    setup()?;
+    setup::for_app()?;
     println!("app: cargo build");
     // The workspace as a whole, as the tests build it: a part of it alone would be compiled anew.
     must(cargo().args(["build", "--workspace"]))?;

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use anyhow::{Context, Result, bail};
 
-use crate::packages;
+use crate::packages::{self, Purpose};
 use crate::shell::{must, on_path, output, program, root};
 
 const NODE_MAJOR: u32 = 20;
@@ -18,14 +18,22 @@ pub struct Ready {
     pub claude: Option<PathBuf>,
 }
 
-/// Installs what is missing and says so.
+/// Installs what is missing to build and run the app, and says so.
+pub fn for_app() -> Result<()> {
+    window_ready(Purpose::App)
+}
+
+/// Installs what is missing to test it as well.
 pub fn setup() -> Result<Ready> {
-    packages::install()?;
+    window_ready(Purpose::Tests)?;
+    Ok(Ready { claude: claude()? })
+}
+
+fn window_ready(purpose: Purpose) -> Result<()> {
+    packages::install(purpose)?;
     check_node()?;
     npm_install()?;
-    let claude = claude()?;
-    build_ui()?;
-    Ok(Ready { claude })
+    build_ui()
 }
 
 fn check_node() -> Result<()> {

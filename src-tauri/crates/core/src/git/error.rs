@@ -33,9 +33,9 @@ pub enum GitError {
     Cancelled { what: String },
     #[error("git {what} said more than {limit} bytes, which Steward does not read; split the change")]
     TooLarge { what: String, limit: u64 },
-    #[error("git is not installed or not on PATH; install git 2.41 or newer")]
+    #[error("git is not installed or not on PATH; install git 2.39 or newer")]
     GitMissing,
-    #[error("git {found} is too old; install 2.41 or newer")]
+    #[error("git {found} is too old; install 2.39 or newer")]
     GitTooOld { found: String },
     #[error("another process holds {detail}; try again when it has ended")]
     Locked { detail: String },
@@ -86,7 +86,7 @@ impl GitError {
             Self::MissingObject { .. } | Self::Corrupt { .. } => "run `git fsck` in the workspace",
             Self::Timeout { .. } | Self::Locked { .. } | Self::Cancelled { .. } => "try again",
             Self::TooLarge { .. } => "split the change into smaller ones",
-            Self::GitMissing | Self::GitTooOld { .. } => "install git 2.41 or newer and put it on PATH",
+            Self::GitMissing | Self::GitTooOld { .. } => "install git 2.39 or newer and put it on PATH",
             Self::Answer { .. } => "report this with the output of `git --version`",
             Self::Failed { .. } => "run `steward doctor`",
             Self::Io { .. } => "check the disk and the folder's permissions",

@@ -17,8 +17,9 @@ use super::error::GitError;
 
 /// The tree without entries. Attributes are read from it, so those of any branch are not.
 pub(super) const EMPTY_TREE: &str = "4b825dc642cb6eb9a060e54bf8d69288fbee4904";
-/// `--attr-source` came with 2.41.
-const OLDEST: (u32, u32) = (2, 41);
+/// That of Debian 12. Its bare repositories read attributes from no tree; newer ones are told to read
+/// them from the empty one.
+const OLDEST: (u32, u32) = (2, 39);
 /// Git's words beyond this are dropped.
 const STDERR_CAP: usize = 16 * 1024;
 /// How often a silent git is looked at for the deadline and the cancel sign.
