@@ -127,7 +127,7 @@ CREATE UNIQUE INDEX reviews_open ON reviews (task)
 CREATE INDEX reviews_by_task ON reviews (task, id DESC);
 CREATE INDEX reviews_by_state ON reviews (state) WHERE state NOT IN ('published', 'ended');
 CREATE INDEX reviews_by_queue_time ON reviews (queued_at);
-CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL AND state <> 'ended';
+CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL;
 
 CREATE TABLE gates (
     review   INTEGER NOT NULL REFERENCES reviews (id) ON DELETE CASCADE,

@@ -34,7 +34,7 @@ CREATE TABLE findings (
     id         TEXT NOT NULL,            -- stable over the reviews of a task
     origin     TEXT NOT NULL CHECK (origin IN ('seat', 'steward')),
     state      TEXT NOT NULL CHECK (state IN ('new', 'open', 'fixed', 'answered')),
-    since      INTEGER,                  -- the review that first had it
+    since      INTEGER NOT NULL,         -- the review that first had it
     title      TEXT NOT NULL,
     file       TEXT NOT NULL,
     line       INTEGER NOT NULL,
@@ -229,10 +229,10 @@ CREATE INDEX reviews_by_state ON reviews (state) WHERE state NOT IN ('published'
 
 CREATE INDEX reviews_by_task ON reviews (task, id DESC);
 
-CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL AND state <> 'ended';
+CREATE INDEX reviews_fresh ON reviews (id) WHERE stale_reason IS NULL;
 
 CREATE UNIQUE INDEX reviews_open ON reviews (task)
-    WHERE state IN ('queued', 'digesting', 'running', 'submitted', 'held') AND stale_reason IS NULL;
+    WHERE state IN ('queued', 'digesting', 'running', 'submitted') OR (state = 'held' AND stale_reason IS NULL);
 
 CREATE TABLE settings (
     key   TEXT PRIMARY KEY,
