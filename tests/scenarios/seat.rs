@@ -222,7 +222,8 @@ async fn a_cancel_ends_everything_within_a_second() {
 #[tokio::test]
 async fn money_turns_and_tokens_each_end_a_run_as_budget() {
     let big = json!({"input_tokens": 900_000, "output_tokens": 10});
-    let cases: [(BudgetKind, fn(&mut SeatLimits)); 3] = [
+    type Cut = fn(&mut SeatLimits);
+    let cases: [(BudgetKind, Cut); 3] = [
         (BudgetKind::Usd, |limits| limits.usd = 0.5),
         (BudgetKind::Turns, |limits| limits.turns = 2),
         (BudgetKind::Tokens, |limits| limits.tokens = 1_000_000),

@@ -220,14 +220,12 @@ struct Tokens {
 
 impl Tokens {
     fn sum(&self) -> u64 {
-        [
+        total([
             &self.input_tokens,
             &self.output_tokens,
             &self.cache_creation_input_tokens,
             &self.cache_read_input_tokens,
-        ]
-        .into_iter()
-        .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
+        ])
     }
 }
 
@@ -242,15 +240,17 @@ struct ModelTokens {
 
 impl ModelTokens {
     fn sum(&self) -> u64 {
-        [
+        total([
             &self.input_tokens,
             &self.output_tokens,
             &self.cache_creation_input_tokens,
             &self.cache_read_input_tokens,
-        ]
-        .into_iter()
-        .fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
+        ])
     }
+}
+
+fn total(parts: [&Maybe<u64>; 4]) -> u64 {
+    parts.into_iter().fold(0, |sum, part| sum.saturating_add(part.0.unwrap_or(0)))
 }
 
 /// Reads one line of Claude Code's `stream-json`.

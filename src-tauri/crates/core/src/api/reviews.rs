@@ -190,7 +190,7 @@ fn card(
                 .coverage
                 .excluded
                 .iter()
-                .map(|e| v::ExcludedView { file: convert::line(&e.file), why: e.why.clone() })
+                .map(|e| v::ExcludedView { file: convert::line(&e.file), why: e.why.as_str().to_owned() })
                 .collect(),
             unread: row
                 .coverage

@@ -153,17 +153,7 @@ fn fill(text: &str, root: &Node, key: &str, lines: &[&str], flow: &str) -> Optio
 /// Adds to a `{…}` or `[…]`.
 fn append_flow(text: &str, node: &Node, addition: &str) -> Option<String> {
     let close = end_of(text, node)?.checked_sub(1)?;
-    let last = match &node.value {
-        Value::Map(entries) => match entries.last() {
-            Some(entry) => Some(end_of(text, &entry.node)?.max(entry.key_spot.start + entry.key_spot.len)),
-            None => None,
-        },
-        Value::List(items) => match items.last() {
-            Some(item) => Some(end_of(text, item)?),
-            None => None,
-        },
-        Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => return None,
-    };
+    let Inside::Parts(last) = inside(text, node)? else { return None };
     let Some(last) = last else { return Some(put(text, node.spot.start + 1..node.spot.start + 1, addition)) };
     let has_comma = text.get(last..close)?.trim_start().starts_with(',');
     if has_comma {
@@ -190,6 +180,21 @@ fn end_of(text: &str, node: &Node) -> Option<usize> {
     if spot.alias {
         return Some(spot.start + spot.len);
     }
+    let Inside::Parts(last) = inside(text, node)? else { return Some(spot.start + spot.len) };
+    if !is_flow(text, node) {
+        return last;
+    }
+    closing(text, last.unwrap_or(spot.start + 1))
+}
+
+/// What a value holds.
+enum Inside {
+    Nothing,
+    /// The byte after its last part, when it has one.
+    Parts(Option<usize>),
+}
+
+fn inside(text: &str, node: &Node) -> Option<Inside> {
     let last = match &node.value {
         Value::Map(entries) => match entries.last() {
             Some(entry) => Some(end_of(text, &entry.node)?.max(entry.key_spot.start + entry.key_spot.len)),
@@ -200,13 +205,10 @@ fn end_of(text: &str, node: &Node) -> Option<usize> {
             None => None,
         },
         Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => {
-            return Some(spot.start + spot.len);
+            return Some(Inside::Nothing);
         }
     };
-    if !is_flow(text, node) {
-        return last;
-    }
-    closing(text, last.unwrap_or(spot.start + 1))
+    Some(Inside::Parts(last))
 }
 
 /// The byte after the next bracket that closes; only space, commas and comments may stand before it.

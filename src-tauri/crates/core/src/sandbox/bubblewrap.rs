@@ -28,7 +28,6 @@ const SYSTEM_FILES: [&str; 7] = [
     "/etc/ld.so.cache",
     "/etc/localtime",
 ];
-const NETWORK_FILES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
 
 /// Finds a bubblewrap that can really make its namespaces here.
 pub(super) fn find() -> Result<PathBuf, String> {
@@ -135,7 +134,7 @@ impl Line {
         }
         let network_files: &[&str] = match network {
             Network::None => &[],
-            Network::Host => &NETWORK_FILES,
+            Network::Host => &super::NETWORK_FILES,
         };
         for path in SYSTEM_FILES.iter().chain(network_files) {
             self.add(["--ro-bind-try", path, path]);

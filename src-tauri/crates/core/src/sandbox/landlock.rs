@@ -32,7 +32,6 @@ const SYSTEM: [&str; 12] = [
     "/etc/ld.so.cache",
     "/etc/localtime",
 ];
-const NETWORK_FILES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
 const DEVICES_READ: [&str; 3] = ["/dev/urandom", "/dev/random", "/dev/zero"];
 const DEVICES_WRITE: [&str; 1] = ["/dev/null"];
 
@@ -135,7 +134,7 @@ fn restrict(orders: &Orders) -> Result<(), String> {
     }
     let network_files: &[&str] = match orders.network {
         Network::None => &[],
-        Network::Host => &NETWORK_FILES,
+        Network::Host => &super::NETWORK_FILES,
     };
     let there =
         |paths: &[&str]| paths.iter().map(PathBuf::from).filter(|path| path.exists()).collect::<Vec<_>>();

@@ -31,6 +31,10 @@ pub use supervise::supervise;
 
 use std::path::{Path, PathBuf};
 
+/// What a process with network needs beside it, to find a host by its name.
+#[cfg(target_os = "linux")]
+const NETWORK_FILES: [&str; 3] = ["/etc/resolv.conf", "/etc/nsswitch.conf", "/etc/hosts"];
+
 /// Which wall this machine offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Boundary {

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
 use steward_rules::ids::{ReviewId, Sha, TaskId};
+use steward_rules::review::coverage::Coverage;
 use steward_rules::review::gate::GateId;
 use steward_rules::review::lifecycle::PastReview;
 pub use steward_rules::review::lifecycle::{EndReason, ReviewState, Trigger};
@@ -20,30 +21,6 @@ pub struct Stats {
     pub files: u32,
     pub added: u64,
     pub removed: u64,
-}
-
-/// What the seat was given and read of the change.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct CoverageRecord {
-    pub complete: bool,
-    /// Each changed file that was left out, and why.
-    pub excluded: Vec<Excluded>,
-    /// Changed lines that were neither in the digest nor read.
-    pub unread: Vec<Unread>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Excluded {
-    pub file: String,
-    pub why: String,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Unread {
-    pub file: String,
-    pub from: u32,
-    pub to: u32,
 }
 
 /// One review as it is stored.
@@ -74,7 +51,7 @@ pub struct ReviewRecord {
     pub summary: Option<String>,
     pub digest_hash: Option<String>,
     pub stats: Stats,
-    pub coverage: CoverageRecord,
+    pub coverage: Coverage,
     pub phase: Option<String>,
     pub turns: u32,
     pub tokens: u64,
@@ -144,7 +121,7 @@ pub struct Progress {
 pub struct Submitted {
     pub seat_verdict: Verdict,
     pub summary: String,
-    pub coverage: CoverageRecord,
+    pub coverage: Coverage,
     /// Why the seat's own word is lowered already (`not read: …`).
     pub lowered_because: Vec<String>,
 }

@@ -78,7 +78,8 @@ pub struct ReadLines {
 }
 
 /// How much of the change the seat has seen.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Coverage {
     pub complete: bool,
     pub excluded: Vec<Excluded>,

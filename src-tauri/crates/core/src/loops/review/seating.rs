@@ -25,7 +25,7 @@ use crate::loops::seat::{self, Seat};
 use crate::loops::task::{TaskError, blocking};
 use crate::loops::{Ctx, failpoint};
 use crate::sandbox::Boundary;
-use crate::store::reviews::{CoverageRecord, Excluded, RunStart, Submitted, Unread};
+use crate::store::reviews::{RunStart, Submitted};
 use crate::store::{Durability, StoreError, findings, reviews, spending, steps};
 
 /// How often figures of a running seat are written; its steps are written as they come.
@@ -247,19 +247,7 @@ async fn record(
     let said = Submitted {
         seat_verdict,
         summary: submission.summary.as_data().to_owned(),
-        coverage: CoverageRecord {
-            complete: seen.complete,
-            excluded: seen
-                .excluded
-                .into_iter()
-                .map(|one| Excluded { file: one.file, why: one.why.as_str().to_owned() })
-                .collect(),
-            unread: seen
-                .unread
-                .into_iter()
-                .map(|one| Unread { file: one.file, from: one.from, to: one.to })
-                .collect(),
-        },
+        coverage: seen,
         lowered_because: not_read.into_iter().collect(),
     };
     failpoint::reach("submitting");
