@@ -71,6 +71,7 @@ fn every_unread_fact_says_why_and_what_next() {
         Cause::GitFailed,
         Cause::NotReadYet,
         Cause::TooLarge,
+        Cause::NoBase,
     ];
     let said: Vec<String> = causes.map(|cause| gate::unread(&Why::new(cause, "why"))).to_vec();
     insta::assert_snapshot!(said.join("\n"), @r"
@@ -80,6 +81,7 @@ fn every_unread_fact_says_why_and_what_next() {
     git could not read its objects (why); run git fsck in the clone
     not read yet (why)
     larger than Steward reads (why); split the change
+    nothing to measure against (why); name policy.review.integrationBranch in the config
     ");
 }
 

@@ -249,3 +249,24 @@ fn this_repositorys_own_history_passes_through_every_local_gate() {
         assert!(table.results.iter().all(|r| r.state != GateState::Undecided), "{head}: {:?}", table.results);
     }
 }
+
+#[test]
+fn a_head_with_nothing_to_measure_it_against_says_which_key_names_it() {
+    let world = World::new();
+    world.repo.commit("first", &[("a", Some(b"a\n"))]);
+    world.repo.git(&["checkout", "-q", "--orphan", "alone"]);
+    world.repo.commit("alone", &[("b", Some(b"b\n"))]);
+    let says = |table: &GateTable| {
+        let result = table.results.iter().find(|result| result.id == GateId::NoBinaries).unwrap();
+        assert_eq!(result.state, GateState::Undecided);
+        result.detail.clone()
+    };
+    let orphan = says(&judged(&world, "alone"));
+    assert!(
+        orphan.contains("shares no history with main") && orphan.contains("integrationBranch"),
+        "{orphan}"
+    );
+    world.repo.git(&["branch", "-q", "-m", "main", "trunk"]);
+    let absent = says(&judged(&world, "alone"));
+    assert!(absent.contains("there is no branch main") && absent.contains("integrationBranch"), "{absent}");
+}

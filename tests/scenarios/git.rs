@@ -367,7 +367,7 @@ fn the_fork_point_is_judged_against_the_tip() {
     assert!(facts::fork_point_now(&clone, &forced, &start).is_err());
     // A base that was force-pushed away shares nothing any more: undecided, not passed.
     let facts = world.facts_with("fix", |r| r.fork_point = Some(Box::leak(Box::new(start.clone()))));
-    assert_eq!(facts.base.get().unwrap_err().cause, Cause::GitFailed);
+    assert_eq!(facts.base.get().unwrap_err().cause, Cause::NoBase);
 }
 
 #[test]

@@ -13,6 +13,8 @@ pub enum Cause {
     FetchFailed,
     /// A call to the forge failed or was cut short.
     ForgeFailed,
+    /// The integration branch is not there, or shares no history with the head.
+    NoBase,
     /// Git could not read its own objects (missing, corrupt, shallow).
     GitFailed,
     /// The read is not made yet.

@@ -113,7 +113,8 @@ fn reasons(api: &Api, loaded: &config::Loaded) -> Vec<v::StatusReason> {
     for problem in &loaded.problems {
         let at = match problem.line {
             0 => problem.message.clone(),
-            line => format!("config.yaml:{line}: {}", problem.message),
+            line if problem.key.is_empty() => format!("config.yaml:{line}: {}", problem.message),
+            line => format!("config.yaml:{line}: {}: {}", problem.key, problem.message),
         };
         let code = match problem.severity {
             Severity::Fatal | Severity::Error => "config",

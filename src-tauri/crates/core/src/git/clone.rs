@@ -207,20 +207,24 @@ impl BareClone {
         cancel: &CancellationToken,
     ) -> Reading<Tip> {
         let tip = |sha: Sha, source| Tip { branch: branch.to_owned(), sha, fetched_at: now, source };
+        let here = || match workspace.branch_tip(branch) {
+            Ok(sha) => Ok(tip(sha, BaseSource::LocalBranch)),
+            Err(GitError::MissingBranch { .. }) => {
+                Err(GitError::NoBase { why: format!("there is no branch {branch}") })
+            }
+            Err(error) => Err(error),
+        };
         let local = || -> Result<Tip, GitError> {
             if let Some(sha) = workspace.ref_tip(&format!("refs/remotes/origin/{branch}"))? {
                 return Ok(tip(sha, BaseSource::RemoteTracking));
             }
-            Ok(tip(workspace.branch_tip(branch)?, BaseSource::LocalBranch))
+            here()
         };
         match (workspace.remote(), forge) {
             (Remote::GitHub { .. }, Forge::SignedOut | Forge::GitHub) => {
                 Reading::unread(Cause::SignedOut, "sign in to GitHub to fetch the integration branch")
             }
-            (Remote::None, _) => match workspace.branch_tip(branch) {
-                Ok(sha) => Reading::known(tip(sha, BaseSource::LocalBranch)),
-                Err(error) => Err(error.why()).into(),
-            },
+            (Remote::None, _) => here().map_err(|e| e.why()).into(),
             (Remote::Path(path), _) => match self.fetch_path(path, branch, cancel) {
                 Ok(sha) => Reading::known(tip(sha, BaseSource::Fetched)),
                 Err(error) => Err(Why::new(Cause::FetchFailed, error.to_string())).into(),

@@ -23,6 +23,8 @@ pub enum GitError {
     ObjectFormat { path: PathBuf, format: String },
     #[error("there is no branch {branch} in {path}; `git branch --list` shows those there are")]
     MissingBranch { branch: String, path: PathBuf },
+    #[error("{why}; name the right one as policy.review.integrationBranch in the config")]
+    NoBase { why: String },
     #[error("git lacks an object it needs ({detail}); fetch again, or run `git fsck` in the workspace")]
     MissingObject { detail: String },
     #[error("git found a damaged object ({detail}); run `git fsck` in the workspace")]
@@ -60,6 +62,7 @@ impl GitError {
             Self::Detached { .. } => "detached",
             Self::ObjectFormat { .. } => "object_format",
             Self::MissingBranch { .. } => "missing_branch",
+            Self::NoBase { .. } => "no_base",
             Self::MissingObject { .. } => "missing_object",
             Self::Corrupt { .. } => "corrupt",
             Self::Timeout { .. } => "timeout",
@@ -83,6 +86,7 @@ impl GitError {
             Self::Detached { .. } => "switch to a branch, or name one with --branch",
             Self::ObjectFormat { .. } => "only repositories with sha1 object ids can be read so far",
             Self::MissingBranch { .. } => "list the branches with `git branch --list`",
+            Self::NoBase { .. } => "name policy.review.integrationBranch in the config",
             Self::MissingObject { .. } | Self::Corrupt { .. } => "run `git fsck` in the workspace",
             Self::Timeout { .. } | Self::Locked { .. } | Self::Cancelled { .. } => "try again",
             Self::TooLarge { .. } => "split the change into smaller ones",
@@ -97,6 +101,7 @@ impl GitError {
     pub fn cause(&self) -> Cause {
         match self {
             Self::TooLarge { .. } => Cause::TooLarge,
+            Self::NoBase { .. } => Cause::NoBase,
             Self::NotARepository { .. }
             | Self::Bare { .. }
             | Self::Empty { .. }
@@ -119,7 +124,12 @@ impl GitError {
 
     /// The error as the reason of an unread fact.
     pub fn why(&self) -> Why {
-        Why::new(self.cause(), self.to_string())
+        let words = match self {
+            // The next step follows the words wherever a gate says them.
+            Self::NoBase { why } => why.clone(),
+            other => other.to_string(),
+        };
+        Why::new(self.cause(), words)
     }
 
     /// True when the objects themselves are at fault, so that a clone of ours is worth remaking.

@@ -19,6 +19,9 @@ pub fn unread(why: &Why) -> String {
         Cause::SignedOut => signed_out(),
         Cause::FetchFailed => format!("the fetch failed{said}; Steward tries again by itself"),
         Cause::ForgeFailed => format!("GitHub could not be read{said}; Steward tries again by itself"),
+        Cause::NoBase => {
+            format!("nothing to measure against{said}; name policy.review.integrationBranch in the config")
+        }
         Cause::GitFailed => format!("git could not read its objects{said}; run git fsck in the clone"),
         Cause::NotReadYet => format!("not read yet{said}"),
         Cause::TooLarge => format!("larger than Steward reads{said}; split the change"),

@@ -148,6 +148,7 @@ pub fn refusal_hint(refusal: &Refusal) -> String {
             Cause::SignedOut => super::gate::signed_out(),
             Cause::FetchFailed | Cause::ForgeFailed | Cause::NotReadYet => "try again in a minute".to_owned(),
             Cause::GitFailed => "run git fsck in the clone".to_owned(),
+            Cause::NoBase => "name policy.review.integrationBranch in the config".to_owned(),
             Cause::TooLarge => "review the head without --sha".to_owned(),
         },
         Refusal::Open { review } => format!("wait for it, or run: steward cancel {review}"),

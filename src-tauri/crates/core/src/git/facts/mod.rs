@@ -174,10 +174,7 @@ fn merge_base(clone: &BareClone, tip: &Tip, head: &Sha, commits: &[CommitFacts])
     edge.dedup();
     match edge.as_slice() {
         [only] => Ok((*only).clone()),
-        [] => Err(GitError::Failed {
-            what: "merge-base".to_owned(),
-            detail: format!("the branch shares no history with {}", tip.branch),
-        }),
+        [] => Err(GitError::NoBase { why: format!("the branch shares no history with {}", tip.branch) }),
         _ => sha(&clone.call(&["merge-base", tip.sha.as_str(), head.as_str()]).line()?, "merge-base"),
     }
 }
