@@ -128,14 +128,14 @@ pub fn show(app: &AppHandle) {
 /// Shows a target in the window, now or as soon as its page is there.
 pub fn open_target(app: &AppHandle, target: Target) {
     if app.state::<Waiting>().keep(&target) {
-        log("open", app.emit_to(LABEL, "open", target.as_str()));
+        log("open", app.emit_to(LABEL, "open", serde_json::json!({ "target": target.as_str() })));
     }
     show(app);
 }
 
 /// Tells the page that a view changed.
 pub fn topic(app: &AppHandle, topic: &str) {
-    log("topic", app.emit_to(LABEL, "topic", topic));
+    log("topic", app.emit_to(LABEL, "topic", serde_json::json!({ "topic": topic })));
 }
 
 /// What the focused window shows; nothing when the person looks elsewhere.
