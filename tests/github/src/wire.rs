@@ -1,0 +1,483 @@
+//! The wire: connections, faults, tokens, budgets, ETags, the log and the judge.
+
+use std::sync::Arc;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response};
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+
+use crate::access::{Viewer, viewer};
+use crate::clock::http_date;
+use crate::contract;
+use crate::fault::{self, Fault, Retry};
+use crate::graphql;
+use crate::routes::{self, Ask, Reply, refusal};
+use crate::smart_http;
+use crate::state::{Grant, State};
+use crate::torn::Torn;
+use crate::world::{Exchange, Inner, locked};
+
+/// The connection ends here, without an answer.
+#[derive(Debug)]
+pub(crate) struct Ended;
+
+impl std::fmt::Display for Ended {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("the double ended the connection")
+    }
+}
+
+impl std::error::Error for Ended {}
+
+/// An answer as it stands before it goes out.
+#[derive(Debug, Clone)]
+pub(crate) struct Raw {
+    pub status: u16,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+/// A question as it came in.
+pub(crate) struct Asked {
+    pub method: String,
+    pub path: String,
+    pub query: String,
+    pub headers: Vec<(String, String)>,
+    pub body: Vec<u8>,
+}
+
+impl Asked {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
+    }
+
+    fn target(&self) -> String {
+        if self.query.is_empty() { self.path.clone() } else { format!("{}?{}", self.path, self.query) }
+    }
+
+    fn pairs(&self) -> Vec<(String, String)> {
+        let decode = |text: &str| {
+            let spaced = text.replace('+', " ");
+            percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+        };
+        let parts = self.query.split('&').filter(|part| !part.is_empty());
+        parts
+            .map(|part| part.split_once('=').unwrap_or((part, "")))
+            .map(|(k, v)| (decode(k), decode(v)))
+            .collect()
+    }
+}
+
+pub(crate) async fn serve(listener: std::net::TcpListener, inner: Arc<Inner>) {
+    let listener = tokio::net::TcpListener::from_std(listener).expect("BUG: the listener is non-blocking");
+    loop {
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let inner = Arc::clone(&inner);
+        tokio::spawn(async move {
+            let service = service_fn(move |request: Request<hyper::body::Incoming>| {
+                let inner = Arc::clone(&inner);
+                async move { exchange(inner, request.map(Body::new)).await }
+            });
+            // A connection ended on purpose reports an error here; there is nobody to tell.
+            let _ = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service)
+                .await;
+        });
+    }
+}
+
+async fn exchange(inner: Arc<Inner>, request: Request<Body>) -> Result<Response<Body>, Ended> {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, 256 << 20).await.map_err(|_| Ended)?.to_vec();
+    let headers = head.headers.iter().map(|(name, value)| {
+        (name.as_str().to_owned(), String::from_utf8_lossy(value.as_bytes()).into_owned())
+    });
+    let asked = Asked {
+        method: head.method.to_string(),
+        path: head.uri.path().to_owned(),
+        query: head.uri.query().unwrap_or_default().to_owned(),
+        headers: headers.collect(),
+        body,
+    };
+    // git and the state are asked on a thread that may block.
+    let (raw, fault) =
+        tokio::task::spawn_blocking(move || decide(&inner, &asked)).await.map_err(|_| Ended)?;
+    send(raw, fault).await
+}
+
+async fn send(raw: Raw, fault: Option<Fault>) -> Result<Response<Body>, Ended> {
+    let mut response = Response::builder().status(raw.status);
+    for (name, value) in &raw.headers {
+        response = response.header(name, value);
+    }
+    let body = match fault {
+        Some(Fault::Cut | Fault::LostReply) => return Err(Ended),
+        Some(Fault::Slow(by)) => {
+            tokio::time::sleep(by).await;
+            Body::from(raw.body)
+        }
+        Some(Fault::Truncated) => {
+            response = response.header("content-length", raw.body.len());
+            Body::from_stream(Torn::half_of(raw.body))
+        }
+        _ => Body::from(raw.body),
+    };
+    Ok(response.body(body).unwrap_or_else(|error| panic!("BUG: the double built a bad answer: {error}")))
+}
+
+/// Works an exchange out: who asks, what goes wrong, what is answered, what it costs, whether it is lawful.
+fn decide(inner: &Inner, asked: &Asked) -> (Raw, Option<Fault>) {
+    if let Some(git) = smart_http::wanted(asked) {
+        locked(&inner.tally).git_requests += 1;
+        let fault = fault::take(&mut locked(&inner.plans), git.service, &asked.target(), 1);
+        if let Some(Fault::Status(status)) = fault {
+            return (Raw { status, headers: Vec::new(), body: Vec::new() }, None);
+        }
+        if matches!(fault, Some(Fault::Cut)) {
+            return (Raw { status: 500, headers: Vec::new(), body: Vec::new() }, fault);
+        }
+        return (smart_http::answer(inner, asked, &git), fault);
+    }
+    let mut state = locked(&inner.state);
+    let path = by_number(&state, &asked.path);
+    let graphql = asked.method == "POST" && path == "/graphql";
+    let routed = contract::route(&asked.method, &path);
+    let operation = match &routed {
+        Some((operation, _)) => operation.id.clone(),
+        None if graphql => "POST /graphql".to_owned(),
+        None => format!("{} {path}", asked.method),
+    };
+    let query = asked.pairs();
+    let page =
+        query.iter().find(|(key, _)| key == "page").and_then(|(_, page)| page.parse().ok()).unwrap_or(1);
+    let fault = fault::take(&mut locked(&inner.plans), &operation, &asked.target(), page);
+
+    let mut broken = Vec::new();
+    match &routed {
+        Some((operation, _)) => broken.extend(operation.judge_request(&query, &asked.body)),
+        None if graphql => broken.extend(graphql::judge(&asked.body)),
+        None => broken.push("the operation is not one Steward may call".to_owned()),
+    }
+    if asked.header("user-agent").is_none() {
+        broken.push("the request has no user-agent, which GitHub refuses".to_owned());
+    }
+    let who = viewer(&state, asked.header("authorization"));
+    let login = who.as_ref().map(|who| who.login.clone()).unwrap_or_default();
+    let before = early(&state, fault.as_ref(), graphql);
+    let effect = before.is_none();
+    let resource = if graphql { Resource::Graphql } else { Resource::Core };
+    let reply = match (before, who.clone()) {
+        (Some(reply), _) => reply,
+        (None, Err(reply)) => reply,
+        (None, Ok(who)) => match spent(&mut state, &who, resource) {
+            Some(reply) => reply,
+            None if graphql => graphql::answer(&mut state, &who, &asked.body),
+            None => match routed.as_ref() {
+                None => routes::not_found(),
+                Some((_, names)) => {
+                    let body = serde_json::from_slice(&asked.body).unwrap_or(Value::Null);
+                    let (path, names) = (asked.path.clone(), names.clone());
+                    let ask = Ask { operation: operation.clone(), path, names, query, body, viewer: who };
+                    let moved = moved(&state, &ask, asked);
+                    moved
+                        .unwrap_or_else(|| routes::answer(&mut state, &ask).unwrap_or_else(|refusal| refusal))
+                }
+            },
+        },
+    };
+    let mut raw = raw_of(reply);
+    if let (true, Some((operation, _))) = (effect, &routed) {
+        broken.extend(operation.judge_response(raw.status, &raw.body));
+    }
+    let address = format!("{} {} {login}", asked.method, asked.target());
+    raw = after(inner, &address, raw, fault.as_ref());
+    let free = dress(&mut state, &mut raw, asked, who.as_ref().ok(), resource);
+    count(inner, asked, &operation, &raw, graphql, free);
+    let mut violations = locked(&inner.violations);
+    let place = format!("{} {} ({})", asked.method, asked.target(), raw.status);
+    violations.extend(broken.into_iter().map(|what| format!("{place}: {what}")));
+    drop(violations);
+    locked(&inner.log).push(exchanged(asked, operation, login, &raw, fault.is_some()));
+    (raw, fault)
+}
+
+/// `/repositories/1234/...`, as GitHub's own links say it, by the repository's name.
+fn by_number(state: &State, path: &str) -> String {
+    let path = path.strip_prefix("/api/v3").unwrap_or(path);
+    let path = if path == "/api/graphql" { "/graphql" } else { path };
+    let numbered = path.strip_prefix("/repositories/").map(|rest| rest.split_once('/').unwrap_or((rest, "")));
+    let found = numbered.and_then(|(id, rest)| Some((state.by_id(id.parse().ok()?)?, rest)));
+    match found {
+        Some((repo, rest)) => format!("/repos/{}/{rest}", repo.name).trim_end_matches('/').to_owned(),
+        None => path.to_owned(),
+    }
+}
+
+/// A repository that has another name now answers where it went: 301 to readers, 307 to writers.
+fn moved(state: &State, ask: &Ask, asked: &Asked) -> Option<Reply> {
+    let old = format!("{}/{}", ask.name("owner"), ask.name("repo"));
+    let id = state.moved.iter().find(|(name, _)| name.eq_ignore_ascii_case(&old)).map(|(_, id)| *id)?;
+    if state.find(&old).is_some() {
+        return None;
+    }
+    let rest = asked.path.trim_start_matches('/').splitn(4, '/').nth(3).map(|rest| format!("/{rest}"));
+    let query = if asked.query.is_empty() { String::new() } else { format!("?{}", asked.query) };
+    let url = format!("{}/repositories/{id}{}{query}", state.base, rest.unwrap_or_default());
+    let (status, words) =
+        if asked.method == "GET" { (301, "Moved Permanently") } else { (307, "Temporary Redirect") };
+    let mut reply = refusal(status, words);
+    if let Some(body) = reply.body.as_mut() {
+        body["url"] = Value::String(url.clone());
+    }
+    reply.headers.push(("location", url));
+    Some(reply)
+}
+
+/// Faults that answer before anything is done.
+fn early(state: &State, fault: Option<&Fault>, graphql: bool) -> Option<Reply> {
+    match fault? {
+        Fault::Cut => Some(refusal(500, "never sent")),
+        Fault::Status(status) => Some(refusal(*status, words_of(*status))),
+        Fault::Moved { status, to } => {
+            let mut reply = refusal(*status, "Moved Permanently");
+            reply.headers.push(("location", to.clone()));
+            Some(reply)
+        }
+        Fault::Secondary { status, retry } => {
+            let mut reply = refusal(
+                *status,
+                "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
+            );
+            match retry {
+                Retry::Silent => {}
+                Retry::Seconds(seconds) => reply.headers.push(("retry-after", seconds.to_string())),
+                Retry::Date(seconds) => {
+                    let at = state.clock.now() + chrono::TimeDelta::seconds(*seconds as i64);
+                    reply.headers.push(("retry-after", http_date(at)));
+                }
+            }
+            Some(reply)
+        }
+        Fault::PrimaryLimit => Some(exhausted(state, 0, graphql)),
+        Fault::LostReply
+        | Fault::Truncated
+        | Fault::WrongType
+        | Fault::Html
+        | Fault::Oversized(_)
+        | Fault::Slow(_)
+        | Fault::StatusAfterEffect(_)
+        | Fault::PartialData
+        | Fault::EmptyPage
+        | Fault::Stale
+        | Fault::Duplicated
+        | Fault::Reordered => None,
+    }
+}
+
+fn words_of(status: u16) -> &'static str {
+    match status {
+        401 => "Bad credentials",
+        403 => "Resource not accessible by personal access token",
+        404 => "Not Found",
+        410 => "This issue was deleted",
+        _ => "Server Error",
+    }
+}
+
+fn exhausted(state: &State, user: u64, graphql: bool) -> Reply {
+    let text = format!("API rate limit exceeded for user ID {user}.");
+    let mut reply = if graphql {
+        let body = serde_json::json!({ "errors": [{ "type": "RATE_LIMITED", "message": text }] });
+        Reply { status: 200, headers: Vec::new(), body: Some(body) }
+    } else {
+        refusal(403, &text)
+    };
+    let reset = state.clock.now().timestamp() + 1800;
+    reply
+        .headers
+        .extend([("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", reset.to_string())]);
+    reply
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Resource {
+    Core,
+    Graphql,
+}
+
+/// The refusal of a token that has no points left.
+fn spent(state: &mut State, who: &Viewer, resource: Resource) -> Option<Reply> {
+    let (now, limit) = (state.clock.now().timestamp(), state.limit);
+    let person = state.person(&who.login).map_or(0, |person| person.id);
+    let token = state.tokens.get_mut(who.token.as_ref()?)?;
+    let budget = if resource == Resource::Graphql { &mut token.graphql } else { &mut token.core };
+    if budget.reset <= now {
+        (budget.used, budget.reset) = (0, now + 3600);
+    }
+    let (over, reset) = (budget.used >= limit, budget.reset);
+    over.then(|| {
+        let mut reply = exhausted(state, person, resource == Resource::Graphql);
+        reply.headers.retain(|(name, _)| *name != "x-ratelimit-reset");
+        reply.headers.push(("x-ratelimit-reset", reset.to_string()));
+        reply
+    })
+}
+
+fn raw_of(reply: Reply) -> Raw {
+    let mut headers: Vec<(String, String)> =
+        reply.headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let body = reply.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
+    if !body.is_empty() {
+        headers.push(("content-type".to_owned(), "application/json; charset=utf-8".to_owned()));
+    }
+    Raw { status: reply.status, headers, body }
+}
+
+/// Faults that spoil the answer on its way out.
+fn after(inner: &Inner, address: &str, mut raw: Raw, fault: Option<&Fault>) -> Raw {
+    if raw.status == 200 {
+        let mut answered = locked(&inner.answered);
+        if matches!(fault, Some(Fault::Stale)) {
+            if let Some(before) = answered.get(address) {
+                raw = before.clone();
+            }
+        } else if fault.is_none() {
+            answered.insert(address.to_owned(), raw.clone());
+        }
+    }
+    let mut items = |change: &dyn Fn(&mut Vec<Value>)| {
+        let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) else { return };
+        let list = match &mut body {
+            Value::Array(list) => Some(list),
+            Value::Object(map) => map.values_mut().find_map(Value::as_array_mut),
+            _ => None,
+        };
+        if let Some(list) = list {
+            change(list);
+        }
+        raw.body = body.to_string().into_bytes();
+    };
+    match fault {
+        Some(Fault::EmptyPage) => items(&|list| list.clear()),
+        Some(Fault::Reordered) => items(&|list| list.reverse()),
+        Some(Fault::Duplicated) => {
+            items(&|list| *list = list.iter().flat_map(|one| [one.clone(), one.clone()]).collect())
+        }
+        Some(Fault::WrongType) => {
+            raw.body = if raw.body.starts_with(b"[") { b"{}".to_vec() } else { b"[]".to_vec() }
+        }
+        Some(Fault::Html) => {
+            raw.body = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>".to_vec();
+            raw.status = 200;
+            raw.headers.retain(|(name, _)| name != "content-type");
+            raw.headers.push(("content-type".to_owned(), "text/html; charset=utf-8".to_owned()));
+        }
+        Some(Fault::Oversized(bytes)) => {
+            raw.body = vec![b' '; *bytes];
+        }
+        Some(Fault::StatusAfterEffect(status)) => raw = raw_of(refusal(*status, words_of(*status))),
+        Some(Fault::PartialData) => {
+            if let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) {
+                graphql::spoil(&mut body);
+                raw.body = body.to_string().into_bytes();
+            }
+        }
+        _ => {}
+    }
+    raw
+}
+
+/// Adds what GitHub adds to every answer, and takes its price; an authorised 304 is free.
+fn dress(state: &mut State, raw: &mut Raw, asked: &Asked, who: Option<&Viewer>, resource: Resource) -> bool {
+    let mut free = false;
+    if asked.method == "GET" && raw.status == 200 {
+        let authorised = who.is_some_and(|who| who.token.is_some());
+        let tag = format!("W/\"{}\"", hex::encode(Sha256::digest(&raw.body)));
+        let known =
+            asked.header("if-none-match").is_some_and(|list| list.split(',').any(|one| one.trim() == tag));
+        raw.headers.push(("etag".to_owned(), tag));
+        raw.headers.push(("cache-control".to_owned(), "private, max-age=60, s-maxage=60".to_owned()));
+        raw.headers.push(("vary".to_owned(), "Accept, Authorization, Cookie, X-GitHub-OTP".to_owned()));
+        if known {
+            raw.status = 304;
+            raw.body.clear();
+            raw.headers.retain(|(name, _)| name != "content-type" && name != "link");
+            free = authorised;
+        }
+    }
+    let free = free || asked.path.ends_with("/rate_limit");
+    let (now, limit) = (state.clock.now(), state.limit);
+    let cost = match (free, resource) {
+        (true, _) => 0,
+        (false, Resource::Core) => 1,
+        (false, Resource::Graphql) => graphql::cost_of(&asked.body),
+    };
+    let token = who.and_then(|who| who.token.as_ref()).and_then(|secret| state.tokens.get_mut(secret));
+    if let Some(token) = token {
+        let budget = if resource == Resource::Graphql { &mut token.graphql } else { &mut token.core };
+        if budget.reset <= now.timestamp() {
+            (budget.used, budget.reset) = (0, now.timestamp() + 3600);
+        }
+        budget.used = (budget.used + cost).min(limit);
+        let (used, reset) = (budget.used, budget.reset);
+        let scopes = match &token.grant {
+            Grant::Classic(scopes) => Some(scopes.join(", ")),
+            Grant::FineGrained { .. } => None,
+        };
+        let mut add = |name: &str, value: String| {
+            if !raw.headers.iter().any(|(have, _)| have == name) {
+                raw.headers.push((name.to_owned(), value));
+            }
+        };
+        add("x-ratelimit-limit", limit.to_string());
+        add("x-ratelimit-remaining", limit.saturating_sub(used).to_string());
+        add("x-ratelimit-used", used.to_string());
+        add("x-ratelimit-reset", reset.to_string());
+        add(
+            "x-ratelimit-resource",
+            if resource == Resource::Graphql { "graphql" } else { "core" }.to_owned(),
+        );
+        if let Some(scopes) = scopes {
+            add("x-oauth-scopes", scopes);
+            add("x-accepted-oauth-scopes", String::new());
+        }
+    }
+    raw.headers.push(("date".to_owned(), http_date(now)));
+    raw.headers.push(("server".to_owned(), "github.com".to_owned()));
+    raw.headers.push(("x-github-media-type".to_owned(), "github.v3; format=json".to_owned()));
+    raw.headers.push(("x-github-api-version-selected".to_owned(), "2022-11-28".to_owned()));
+    free
+}
+
+fn count(inner: &Inner, asked: &Asked, operation: &str, raw: &Raw, graphql: bool, free: bool) {
+    let mut tally = locked(&inner.tally);
+    tally.requests += 1;
+    *tally.by_operation.entry(operation.to_owned()).or_default() += 1;
+    tally.not_modified += u64::from(raw.status == 304);
+    tally.writes += u64::from(!graphql && asked.method != "GET");
+    if graphql {
+        let cost = graphql::cost_of(&asked.body);
+        tally.graphql_requests += 1;
+        tally.graphql_points += cost;
+        tally.points += cost;
+    } else {
+        tally.points += u64::from(!free);
+    }
+}
+
+fn exchanged(asked: &Asked, operation: String, login: String, raw: &Raw, faulted: bool) -> Exchange {
+    let parse = |bytes: &[u8]| serde_json::from_slice(bytes).unwrap_or(Value::Null);
+    Exchange {
+        operation,
+        method: asked.method.clone(),
+        target: asked.target(),
+        login,
+        status: raw.status,
+        request: parse(&asked.body),
+        response: parse(&raw.body),
+        faulted,
+    }
+}
