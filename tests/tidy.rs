@@ -17,6 +17,7 @@ const FLOOR_ONE: &[&str] = &[
     "config",
     "frames",
     "git",
+    "github",
     "home",
     "keychain",
     "lock",

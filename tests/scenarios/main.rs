@@ -12,6 +12,7 @@ mod faults;
 mod frames;
 mod gates;
 mod git;
+mod github_client;
 mod hostile;
 mod keychain;
 mod lock;

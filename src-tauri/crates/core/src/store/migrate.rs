@@ -6,7 +6,10 @@ use rusqlite_migration::{M, Migrations};
 use super::StoreError;
 
 /// Every step a released Steward has taken, in order. Append only.
-pub const STEPS: &[&str] = &[include_str!("../../../../../migrations/0001_init.sql")];
+pub const STEPS: &[&str] = &[
+    include_str!("../../../../../migrations/0001_init.sql"),
+    include_str!("../../../../../migrations/0002_github.sql"),
+];
 
 /// The step the file stands at; 0 for a new file.
 pub(super) fn version(conn: &Connection) -> Result<usize, StoreError> {

@@ -3,6 +3,7 @@
 //! `rusqlite` is used nowhere else. A table module holds synchronous functions that take `&ReadTx` or
 //! `&WriteTx` and compose inside one closure of [`Store::read`] or [`Store::write`].
 
+pub mod api_budget;
 pub mod attached;
 pub mod audit;
 pub mod backup;
@@ -11,6 +12,7 @@ mod error;
 pub mod findings;
 pub mod gates;
 pub mod health;
+pub mod http_cache;
 pub mod inbox;
 pub mod migrate;
 pub mod notices;
