@@ -8,6 +8,7 @@ mod diff;
 mod findings;
 mod gates;
 mod gates_forge;
+mod github_scopes;
 mod hygiene;
 mod laws;
 mod lifecycle;

@@ -4,6 +4,7 @@ mod facts;
 mod lists;
 mod recorded;
 mod server;
+mod tls;
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};

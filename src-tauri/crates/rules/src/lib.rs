@@ -5,6 +5,7 @@
 
 pub mod caller;
 pub mod diff;
+pub mod github;
 pub mod ids;
 pub mod reading;
 pub mod review;

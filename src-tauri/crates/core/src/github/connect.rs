@@ -185,21 +185,8 @@ struct Lost(NetworkFault);
 pub(super) fn judge(error: &(dyn StdError + 'static), answered: Answered) -> GitHubError {
     let mut next = Some(error);
     while let Some(cause) = next {
-        if let Some(Lost(fault)) = cause.downcast_ref::<Lost>() {
-            return GitHubError::Network(fault.clone());
-        }
-        if let Some(fault) = cause.downcast_ref::<rustls::Error>() {
-            return GitHubError::Tls(fault.to_string());
-        }
-        if let Some(io) = cause.downcast_ref::<std::io::Error>()
-            && let Some(inner) = io.get_ref()
-        {
-            if let Some(fault) = inner.downcast_ref::<rustls::Error>() {
-                return GitHubError::Tls(fault.to_string());
-            }
-            if let Some(Lost(fault)) = inner.downcast_ref::<Lost>() {
-                return GitHubError::Network(fault.clone());
-            }
+        if let Some(fault) = known(cause) {
+            return fault;
         }
         next = cause.source();
     }
@@ -207,6 +194,17 @@ pub(super) fn judge(error: &(dyn StdError + 'static), answered: Answered) -> Git
         Answered::No => GitHubError::Network(NetworkFault::Lost),
         Answered::InPart => GitHubError::Truncated("the connection broke in the middle of it".to_owned()),
     }
+}
+
+/// A cause that says what happened. An I/O error hides what it wraps from the chain.
+fn known(cause: &(dyn StdError + 'static)) -> Option<GitHubError> {
+    if let Some(Lost(fault)) = cause.downcast_ref::<Lost>() {
+        return Some(GitHubError::Network(fault.clone()));
+    }
+    if let Some(fault) = cause.downcast_ref::<rustls::Error>() {
+        return Some(GitHubError::Tls(fault.to_string()));
+    }
+    known(cause.downcast_ref::<std::io::Error>()?.get_ref()?)
 }
 
 /// How far an answer had come when it failed.

@@ -241,7 +241,8 @@ fn shape(
         return Ok(Opened { writer: None, mode, users, recovery });
     }
     for version in found..options.steps.len() {
-        if version > 0 {
+        // A file that begins now has nothing to lose.
+        if found > 0 {
             backup::before_migration(home, clock.now(), version + 1)?;
         }
         migrate::step(&mut conn, options.steps, version)?;
