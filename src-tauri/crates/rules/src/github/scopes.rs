@@ -202,7 +202,7 @@ pub fn judge(granted: &Granted, systems: &[System]) -> Vec<ScopeRow> {
             }),
         }
     }
-    rows.sort_by(|a, b| b.need.cmp(&a.need));
+    rows.sort_by_key(|row| std::cmp::Reverse(row.need));
     rows
 }
 
