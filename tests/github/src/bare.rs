@@ -153,7 +153,7 @@ impl Bare {
             .filter_map(|line| line.split_once(' '))
             .map(|(sha, name)| (name.to_owned(), sha.to_owned()))
             .collect();
-        self.known.borrow_mut().retain(|_, said| said.ok);
+        self.forget_refusals();
     }
 
     pub(crate) fn branch(&self, name: &str) -> Option<&str> {
@@ -193,7 +193,7 @@ impl Bare {
             stream.push(b'\n');
         };
         let person = format!("{} <{}> {} +0000", who.name, who.email, who.date);
-        line(format!("commit refs/heads/{branch}").as_bytes());
+        line(format!("commit refs/heads/{branch}\nmark :1").as_bytes());
         line(format!("author {person}\ncommitter {person}\ndata {}\n{message}", message.len()).as_bytes());
         if let Some(parent) = parent {
             line(format!("from {parent}").as_bytes());
@@ -208,13 +208,21 @@ impl Bare {
                 Edit::Delete { path } => line(format!("D {path}").as_bytes()),
             }
         }
-        if parent.is_none() {
-            self.run(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        line(b"get-mark :1");
+        if parent.is_none() && self.branch(branch).is_some() {
+            self.must(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
         }
         let said = self.feed(&["fast-import", "--quiet", "--force"], &stream);
         assert!(said.ok, "fast-import on {branch}: {}", said.err);
-        self.refresh();
-        self.branch(branch).expect("BUG: the branch was just written").to_owned()
+        let sha = said.out.trim().to_owned();
+        self.tips.insert(format!("refs/heads/{branch}"), sha.clone());
+        self.forget_refusals();
+        sha
+    }
+
+    /// What failed for want of an object may not fail again.
+    fn forget_refusals(&self) {
+        self.known.borrow_mut().retain(|_, said| said.ok);
     }
 
     pub(crate) fn set_ref(&self, name: &str, sha: &str) {

@@ -242,8 +242,11 @@ impl Operation {
     /// What is wrong with an answer.
     pub(crate) fn judge_response(&self, status: u16, body: &[u8]) -> Vec<String> {
         let described = &self.description["responses"][status.to_string()];
-        let beyond =
-            OVERLAY["statuses"].as_array().is_some_and(|list| list.iter().any(|item| *item == status));
+        let of_this = OVERLAY["statuses_of"].as_array().is_some_and(|list| {
+            list.iter().any(|entry| entry["operation"] == self.id.as_str() && entry["status"] == status)
+        });
+        let beyond = of_this
+            || OVERLAY["statuses"].as_array().is_some_and(|list| list.iter().any(|item| *item == status));
         if described.is_null() {
             return if beyond { Vec::new() } else { vec![format!("status {status} is not documented")] };
         }

@@ -59,6 +59,7 @@ fn make(state: &mut State, name: &str, fork_of: Option<&str>) {
         labels: Vec::new(),
         protections: Default::default(),
         refused_methods: Default::default(),
+        settles_after: 0,
         created: at,
         pushed: at,
     });
@@ -141,6 +142,12 @@ impl<'w> RepoVerbs<'w> {
     /// Switches a way of merging off: `merge`, `squash` or `rebase`.
     pub fn refuse_method(self, method: &str) -> Self {
         self.change(|repo| repo.refused_methods.insert(method.to_owned()));
+        self
+    }
+
+    /// After each push to a pull, `mergeable` is null for this many reads.
+    pub fn settles_after(self, reads: u32) -> Self {
+        self.change(|repo| repo.settles_after = reads);
         self
     }
 

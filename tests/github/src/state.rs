@@ -194,6 +194,8 @@ pub(crate) struct Repo {
     pub labels: Vec<Label>,
     pub protections: BTreeMap<String, Protection>,
     pub refused_methods: BTreeSet<String>,
+    /// Reads that answer `mergeable: null` after each push.
+    pub settles_after: u32,
     pub created: Moment,
     pub pushed: Moment,
 }
@@ -437,6 +439,7 @@ impl State {
                             events.push((name.clone(), *number, "head_ref_force_pushed", extra));
                         }
                         pull.head.clone_from(tip);
+                        pull.unsettled = repo.settles_after;
                         if let Some(base) = repo.bare.branch(&pull.base_ref) {
                             base.clone_into(&mut pull.base);
                         }

@@ -446,6 +446,7 @@ fn dress(state: &mut State, raw: &mut Raw, asked: &Asked, who: Option<&Viewer>, 
         }
     }
     raw.headers.push(("date".to_owned(), http_date(now)));
+    raw.headers.push(("x-github-request-id".to_owned(), format!("DOUBLE:{:06}", state.fresh_id())));
     raw.headers.push(("server".to_owned(), "github.com".to_owned()));
     raw.headers.push(("x-github-media-type".to_owned(), "github.v3; format=json".to_owned()));
     raw.headers.push(("x-github-api-version-selected".to_owned(), "2022-11-28".to_owned()));

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{addresses, api, node_id, rewrite, set, user, web};
+use super::{addresses, api, author, node_id, rewrite, set, web};
 use crate::clock::stamp;
 use crate::contract::example;
 use crate::state::{Check, Repo, State, Status, Suite};
@@ -93,7 +93,7 @@ pub(crate) fn status(state: &State, repo: &Repo, status: &Status) -> Value {
         &mut body,
         json!({
             "id": status.id, "node_id": node_id("SC", status.id), "state": status.state, "context": status.context,
-            "description": status.description, "creator": user(state, &status.creator), "target_url": null,
+            "description": status.description, "creator": author(state, &status.creator), "target_url": null,
             "url": format!("{}/statuses/{}", api(state, repo), status.sha), "created_at": stamp(status.at),
             "updated_at": stamp(status.at),
         }),

@@ -103,6 +103,24 @@ pub(crate) fn user(state: &State, login: &str) -> Value {
     user
 }
 
+/// Who wrote something: an account that is gone shows as GitHub's `ghost`.
+pub(crate) fn author(state: &State, login: &str) -> Value {
+    if state.person(login).is_some() {
+        return user(state, login);
+    }
+    let mut ghost = example("pull-request")["user"].clone();
+    rewrite(
+        &mut ghost,
+        &[
+            (format!("{API}/users/octocat"), format!("{}/users/ghost", state.base)),
+            (format!("{WEB}/octocat"), format!("{}/ghost", state.base)),
+            (format!("{WEB}/images"), format!("{}/images", state.base)),
+        ],
+    );
+    set(&mut ghost, json!({ "login": "ghost", "id": 10_137, "node_id": "MDQ6VXNlcjEwMTM3", "type": "User" }));
+    ghost
+}
+
 /// The account a token belongs to.
 pub(crate) fn account(state: &State, login: &str) -> Value {
     let mut whole = example("private-user-response-with-public-profile-information");

@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{addresses, api, drop_fields, label, node_id, repository_simple, rewrite, set, user, web};
+use super::{
+    addresses, api, author, drop_fields, label, node_id, repository_simple, rewrite, set, user, web,
+};
 use crate::clock::stamp;
 use crate::contract::example;
 use crate::state::{Pull, Repo, Review, State, Thread};
@@ -66,7 +68,7 @@ pub(crate) fn pull(state: &State, repo: &Repo, thread: &Thread, viewer: &str) ->
             "id": thread.id, "node_id": node_id("PR", thread.id), "number": number, "title": thread.title,
             "body": if thread.body.is_empty() { Value::Null } else { json!(thread.body) },
             "state": if thread.open { "open" } else { "closed" }, "locked": thread.locked,
-            "active_lock_reason": null, "user": user(state, &thread.author), "labels": labels,
+            "active_lock_reason": null, "user": author(state, &thread.author), "labels": labels,
             "milestone": null, "assignee": null, "assignees": [], "requested_reviewers": [], "requested_teams": [],
             "created_at": stamp(thread.created), "updated_at": stamp(thread.updated),
             "closed_at": thread.closed.map(stamp), "draft": pull.draft, "auto_merge": null,
@@ -79,7 +81,7 @@ pub(crate) fn pull(state: &State, repo: &Repo, thread: &Thread, viewer: &str) ->
     set(
         &mut body,
         json!({
-            "merged": landed.is_some(), "merged_by": landed.map(|landed| user(state, &landed.by)),
+            "merged": landed.is_some(), "merged_by": landed.map(|landed| author(state, &landed.by)),
             "mergeable": mergeable, "rebaseable": mergeable, "mergeable_state": repo.merge_state(pull),
             "comments": thread.comments.len(), "review_comments": 0, "maintainer_can_modify": true,
             "commits": repo.bare.count(repo.base_of(pull), &pull.head), "additions": added, "deletions": removed,
@@ -104,7 +106,7 @@ pub(crate) fn review(state: &State, repo: &Repo, thread: &Thread, review: &Revie
     set(
         &mut body,
         json!({
-            "id": review.id, "node_id": node_id("PRR", review.id), "user": user(state, &review.author),
+            "id": review.id, "node_id": node_id("PRR", review.id), "user": author(state, &review.author),
             "body": review.body, "state": review.state, "html_url": html, "pull_request_url": page,
             "submitted_at": stamp(review.at), "commit_id": review.sha,
             "_links": { "html": { "href": html }, "pull_request": { "href": page } },

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{addresses, api, commit, node_id, rewrite, set, user, web};
+use super::{addresses, api, author, commit, node_id, rewrite, set, web};
 use crate::clock::stamp;
 use crate::contract::example;
 use crate::state::{Comment, Repo, State, Thread};
@@ -36,7 +36,7 @@ pub(crate) fn issue(state: &State, repo: &Repo, thread: &Thread) -> Value {
             "number": thread.number, "title": thread.title,
             "body": if thread.body.is_empty() { Value::Null } else { json!(thread.body) },
             "state": if thread.open { "open" } else { "closed" }, "state_reason": thread.reason,
-            "user": user(state, &thread.author), "labels": labels, "locked": thread.locked,
+            "user": author(state, &thread.author), "labels": labels, "locked": thread.locked,
             "active_lock_reason": null, "milestone": null, "assignee": null, "assignees": [], "closed_by": null,
             "comments": thread.comments.len(), "created_at": stamp(thread.created),
             "updated_at": stamp(thread.updated), "closed_at": thread.closed.map(stamp),
@@ -68,7 +68,7 @@ pub(crate) fn comment(state: &State, repo: &Repo, thread: &Thread, comment: &Com
             "id": comment.id, "node_id": node_id("IC", comment.id), "body": comment.body, "html_url": html,
             "url": format!("{}/issues/comments/{}", api(state, repo), comment.id),
             "issue_url": format!("{}/issues/{}", api(state, repo), thread.number),
-            "user": user(state, &comment.author), "created_at": stamp(comment.created),
+            "user": author(state, &comment.author), "created_at": stamp(comment.created),
             "updated_at": stamp(comment.updated),
             "author_association": if repo.owner() == comment.author { "OWNER" } else { "NONE" },
         }),
@@ -102,7 +102,7 @@ pub(crate) fn timeline(state: &State, repo: &Repo, thread: &Thread) -> Vec<Value
     for event in &thread.events {
         let mut entry = json!({
             "id": event.id, "node_id": node_id("EV", event.id), "event": event.name,
-            "url": format!("{}/issues/events/{}", api(state, repo), event.id), "actor": user(state, &event.actor),
+            "url": format!("{}/issues/events/{}", api(state, repo), event.id), "actor": author(state, &event.actor),
             "commit_id": null, "commit_url": null, "created_at": stamp(event.at), "performed_via_github_app": null,
         });
         set(&mut entry, event.extra.clone());
@@ -110,7 +110,7 @@ pub(crate) fn timeline(state: &State, repo: &Repo, thread: &Thread) -> Vec<Value
     }
     for one in &thread.comments {
         let mut entry = comment(state, repo, thread, one);
-        let who = user(state, &one.author);
+        let who = author(state, &one.author);
         set(&mut entry, json!({ "event": "commented", "actor": who }));
         entries.push((stamp(one.created), entry));
     }
