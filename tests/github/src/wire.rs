@@ -7,16 +7,16 @@ use axum::http::{Request, Response};
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
-use crate::access::{Viewer, viewer};
-use crate::clock::http_date;
+use crate::access::viewer;
 use crate::contract;
-use crate::fault::{self, Fault, Retry};
+use crate::fault::{self, Fault};
 use crate::graphql;
+use crate::price::{Resource, dress, spent};
 use crate::routes::{self, Ask, Reply, refusal};
 use crate::smart_http;
-use crate::state::{Grant, State};
+use crate::spoil::{after, early};
+use crate::state::State;
 use crate::torn::Torn;
 use crate::world::{Exchange, Inner, locked};
 
@@ -236,97 +236,7 @@ fn moved(state: &State, ask: &Ask, asked: &Asked) -> Option<Reply> {
     Some(reply)
 }
 
-/// Faults that answer before anything is done.
-fn early(state: &State, fault: Option<&Fault>, graphql: bool) -> Option<Reply> {
-    match fault? {
-        Fault::Cut => Some(refusal(500, "never sent")),
-        Fault::Status(status) => Some(refusal(*status, words_of(*status))),
-        Fault::Moved { status, to } => {
-            let mut reply = refusal(*status, "Moved Permanently");
-            reply.headers.push(("location", to.clone()));
-            Some(reply)
-        }
-        Fault::Secondary { status, retry } => {
-            let mut reply = refusal(
-                *status,
-                "You have exceeded a secondary rate limit. Please wait a few minutes before you try again.",
-            );
-            match retry {
-                Retry::Silent => {}
-                Retry::Seconds(seconds) => reply.headers.push(("retry-after", seconds.to_string())),
-                Retry::Date(seconds) => {
-                    let at = state.clock.now() + chrono::TimeDelta::seconds(*seconds as i64);
-                    reply.headers.push(("retry-after", http_date(at)));
-                }
-            }
-            Some(reply)
-        }
-        Fault::PrimaryLimit => Some(exhausted(state, 0, graphql)),
-        Fault::LostReply
-        | Fault::Truncated
-        | Fault::WrongType
-        | Fault::Html
-        | Fault::Oversized(_)
-        | Fault::Slow(_)
-        | Fault::StatusAfterEffect(_)
-        | Fault::PartialData
-        | Fault::EmptyPage
-        | Fault::Stale
-        | Fault::Duplicated
-        | Fault::Reordered => None,
-    }
-}
-
-fn words_of(status: u16) -> &'static str {
-    match status {
-        401 => "Bad credentials",
-        403 => "Resource not accessible by personal access token",
-        404 => "Not Found",
-        410 => "This issue was deleted",
-        _ => "Server Error",
-    }
-}
-
-fn exhausted(state: &State, user: u64, graphql: bool) -> Reply {
-    let text = format!("API rate limit exceeded for user ID {user}.");
-    let mut reply = if graphql {
-        let body = serde_json::json!({ "errors": [{ "type": "RATE_LIMITED", "message": text }] });
-        Reply { status: 200, headers: Vec::new(), body: Some(body) }
-    } else {
-        refusal(403, &text)
-    };
-    let reset = state.clock.now().timestamp() + 1800;
-    reply
-        .headers
-        .extend([("x-ratelimit-remaining", "0".to_owned()), ("x-ratelimit-reset", reset.to_string())]);
-    reply
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Resource {
-    Core,
-    Graphql,
-}
-
-/// The refusal of a token that has no points left.
-fn spent(state: &mut State, who: &Viewer, resource: Resource) -> Option<Reply> {
-    let (now, limit) = (state.clock.now().timestamp(), state.limit);
-    let person = state.person(&who.login).map_or(0, |person| person.id);
-    let token = state.tokens.get_mut(who.token.as_ref()?)?;
-    let budget = if resource == Resource::Graphql { &mut token.graphql } else { &mut token.core };
-    if budget.reset <= now {
-        (budget.used, budget.reset) = (0, now + 3600);
-    }
-    let (over, reset) = (budget.used >= limit, budget.reset);
-    over.then(|| {
-        let mut reply = exhausted(state, person, resource == Resource::Graphql);
-        reply.headers.retain(|(name, _)| *name != "x-ratelimit-reset");
-        reply.headers.push(("x-ratelimit-reset", reset.to_string()));
-        reply
-    })
-}
-
-fn raw_of(reply: Reply) -> Raw {
+pub(crate) fn raw_of(reply: Reply) -> Raw {
     let mut headers: Vec<(String, String)> =
         reply.headers.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let body = reply.body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
@@ -334,123 +244,6 @@ fn raw_of(reply: Reply) -> Raw {
         headers.push(("content-type".to_owned(), "application/json; charset=utf-8".to_owned()));
     }
     Raw { status: reply.status, headers, body }
-}
-
-/// Faults that spoil the answer on its way out.
-fn after(inner: &Inner, address: &str, mut raw: Raw, fault: Option<&Fault>) -> Raw {
-    if raw.status == 200 {
-        let mut answered = locked(&inner.answered);
-        if matches!(fault, Some(Fault::Stale)) {
-            if let Some(before) = answered.get(address) {
-                raw = before.clone();
-            }
-        } else if fault.is_none() {
-            answered.insert(address.to_owned(), raw.clone());
-        }
-    }
-    let mut items = |change: &dyn Fn(&mut Vec<Value>)| {
-        let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) else { return };
-        let list = match &mut body {
-            Value::Array(list) => Some(list),
-            Value::Object(map) => map.values_mut().find_map(Value::as_array_mut),
-            _ => None,
-        };
-        if let Some(list) = list {
-            change(list);
-        }
-        raw.body = body.to_string().into_bytes();
-    };
-    match fault {
-        Some(Fault::EmptyPage) => items(&|list| list.clear()),
-        Some(Fault::Reordered) => items(&|list| list.reverse()),
-        Some(Fault::Duplicated) => {
-            items(&|list| *list = list.iter().flat_map(|one| [one.clone(), one.clone()]).collect())
-        }
-        Some(Fault::WrongType) => {
-            raw.body = if raw.body.starts_with(b"[") { b"{}".to_vec() } else { b"[]".to_vec() }
-        }
-        Some(Fault::Html) => {
-            raw.body = b"<!DOCTYPE html><html><body><h1>Sign in to the network</h1></body></html>".to_vec();
-            raw.status = 200;
-            raw.headers.retain(|(name, _)| name != "content-type");
-            raw.headers.push(("content-type".to_owned(), "text/html; charset=utf-8".to_owned()));
-        }
-        Some(Fault::Oversized(bytes)) => {
-            raw.body = vec![b' '; *bytes];
-        }
-        Some(Fault::StatusAfterEffect(status)) => raw = raw_of(refusal(*status, words_of(*status))),
-        Some(Fault::PartialData) => {
-            if let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) {
-                graphql::spoil(&mut body);
-                raw.body = body.to_string().into_bytes();
-            }
-        }
-        _ => {}
-    }
-    raw
-}
-
-/// Adds what GitHub adds to every answer, and takes its price; an authorised 304 is free.
-fn dress(state: &mut State, raw: &mut Raw, asked: &Asked, who: Option<&Viewer>, resource: Resource) -> bool {
-    let mut free = false;
-    if asked.method == "GET" && raw.status == 200 {
-        let authorised = who.is_some_and(|who| who.token.is_some());
-        let tag = format!("W/\"{}\"", hex::encode(Sha256::digest(&raw.body)));
-        let known =
-            asked.header("if-none-match").is_some_and(|list| list.split(',').any(|one| one.trim() == tag));
-        raw.headers.push(("etag".to_owned(), tag));
-        raw.headers.push(("cache-control".to_owned(), "private, max-age=60, s-maxage=60".to_owned()));
-        raw.headers.push(("vary".to_owned(), "Accept, Authorization, Cookie, X-GitHub-OTP".to_owned()));
-        if known {
-            raw.status = 304;
-            raw.body.clear();
-            raw.headers.retain(|(name, _)| name != "content-type" && name != "link");
-            free = authorised;
-        }
-    }
-    let free = free || asked.path.ends_with("/rate_limit");
-    let (now, limit) = (state.clock.now(), state.limit);
-    let cost = match (free, resource) {
-        (true, _) => 0,
-        (false, Resource::Core) => 1,
-        (false, Resource::Graphql) => graphql::cost_of(&asked.body),
-    };
-    let token = who.and_then(|who| who.token.as_ref()).and_then(|secret| state.tokens.get_mut(secret));
-    if let Some(token) = token {
-        let budget = if resource == Resource::Graphql { &mut token.graphql } else { &mut token.core };
-        if budget.reset <= now.timestamp() {
-            (budget.used, budget.reset) = (0, now.timestamp() + 3600);
-        }
-        budget.used = (budget.used + cost).min(limit);
-        let (used, reset) = (budget.used, budget.reset);
-        let scopes = match &token.grant {
-            Grant::Classic(scopes) => Some(scopes.join(", ")),
-            Grant::FineGrained { .. } => None,
-        };
-        let mut add = |name: &str, value: String| {
-            if !raw.headers.iter().any(|(have, _)| have == name) {
-                raw.headers.push((name.to_owned(), value));
-            }
-        };
-        add("x-ratelimit-limit", limit.to_string());
-        add("x-ratelimit-remaining", limit.saturating_sub(used).to_string());
-        add("x-ratelimit-used", used.to_string());
-        add("x-ratelimit-reset", reset.to_string());
-        add(
-            "x-ratelimit-resource",
-            if resource == Resource::Graphql { "graphql" } else { "core" }.to_owned(),
-        );
-        if let Some(scopes) = scopes {
-            add("x-oauth-scopes", scopes);
-            add("x-accepted-oauth-scopes", String::new());
-        }
-    }
-    raw.headers.push(("date".to_owned(), http_date(now)));
-    raw.headers.push(("x-github-request-id".to_owned(), format!("DOUBLE:{:06}", state.fresh_id())));
-    raw.headers.push(("server".to_owned(), "github.com".to_owned()));
-    raw.headers.push(("x-github-media-type".to_owned(), "github.v3; format=json".to_owned()));
-    raw.headers.push(("x-github-api-version-selected".to_owned(), "2022-11-28".to_owned()));
-    free
 }
 
 fn count(inner: &Inner, asked: &Asked, operation: &str, raw: &Raw, graphql: bool, free: bool) {

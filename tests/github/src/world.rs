@@ -9,8 +9,8 @@ use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::fault::{Fault, Plan};
-use crate::repo::RepoVerbs;
 use crate::state::{Budget, Grant, Person, State, Token};
+use crate::verbs::RepoVerbs;
 use crate::wire;
 
 /// One question and its answer, as they went over the wire.

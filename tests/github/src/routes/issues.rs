@@ -5,9 +5,9 @@ use serde_json::{Value, json};
 use super::{Answer, Ask, Reply, created, invalid, not_found, ok, refuse};
 use crate::access::Need;
 use crate::clock::stamp;
+use crate::happening;
 use crate::payload;
 use crate::state::{Comment, Repo, Role, State, Thread};
-use crate::verbs;
 
 pub(super) fn list(state: &State, ask: &Ask) -> Answer {
     let repo = ask.repo(state)?;
@@ -45,9 +45,9 @@ pub(super) fn open(state: &mut State, ask: &Ask) -> Answer {
     let missing = || invalid(json!([{ "resource": "Issue", "code": "missing_field", "field": "title" }]));
     let title = ask.text("title").filter(|title| !title.is_empty()).ok_or_else(missing)?;
     let number =
-        verbs::open_issue(state, &full, &ask.viewer.login, title, ask.text("body").unwrap_or_default());
+        happening::open_issue(state, &full, &ask.viewer.login, title, ask.text("body").unwrap_or_default());
     for label in ask.body["labels"].as_array().into_iter().flatten().filter_map(Value::as_str) {
-        verbs::put_label(state, &full, number, label, &ask.viewer.login);
+        happening::put_label(state, &full, number, label, &ask.viewer.login);
     }
     let repo = state.repo(&full);
     created(payload::issue(state, repo, repo.thread(number).ok_or_else(not_found)?))
@@ -128,7 +128,7 @@ pub(super) fn add_comment(state: &mut State, ask: &Ask) -> Answer {
         return Err(fault("custom", "body is too long (maximum is 65536 characters)"));
     }
     let (full, number) = (repo.name.clone(), thread.number);
-    let id = verbs::add_comment(state, &full, number, &ask.viewer.login, body);
+    let id = happening::add_comment(state, &full, number, &ask.viewer.login, body);
     let repo = state.repo(&full);
     let (thread, comment) = find(repo, id)?;
     created(payload::comment(state, repo, thread, comment))
@@ -200,7 +200,7 @@ pub(super) fn add_labels(state: &mut State, ask: &Ask) -> Answer {
     let list = ask.body["labels"].as_array().or(ask.body.as_array()).cloned().unwrap_or_default();
     for label in &list {
         if let Some(name) = label.as_str().or(label["name"].as_str()) {
-            verbs::put_label(state, &full, number, name, &ask.viewer.login);
+            happening::put_label(state, &full, number, name, &ask.viewer.login);
         }
     }
     let repo = state.repo(&full);
@@ -215,7 +215,7 @@ pub(super) fn remove_label(state: &mut State, ask: &Ask) -> Answer {
     if !thread.labels.contains(&name) {
         return refuse(404, "Label does not exist");
     }
-    verbs::take_label(state, &full, number, &name, &ask.viewer.login);
+    happening::take_label(state, &full, number, &name, &ask.viewer.login);
     let repo = state.repo(&full);
     ok(Value::Array(labels_of(state, repo, repo.thread(number).ok_or_else(not_found)?)))
 }

@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::{Answer, Ask, created, invalid, not_found, ok};
 use crate::access::Need;
+use crate::happening::{Opening, open_pull};
 use crate::payload;
 use crate::state::{Role, State, Thread};
-use crate::verbs::{Opening, open_pull};
 
 /// GitHub lists at most this many files and commits of a pull request.
 const LISTED_FILES: usize = 3000;

@@ -2,7 +2,8 @@
 
 use serde_json::json;
 
-use crate::state::{Comment, Label, Pull, State, Thread, keep_head};
+use crate::follow::keep_head;
+use crate::state::{Comment, Label, Pull, State, Thread};
 
 /// A pull request about to be opened.
 #[derive(Debug)]
