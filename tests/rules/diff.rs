@@ -242,8 +242,17 @@ fn quoting_is_undone() {
     assert_eq!(unquoted(b"\"a\\n\\t\\\"\\\\\\377\\001\""), b"a\n\t\"\\\xff\x01");
 }
 
+#[test]
+fn a_raw_record_without_its_status_letter_is_refused() {
+    for end in ["", " "] {
+        let bytes = format!(":100644 100644 {A} {B}{end}\0x\0\0").into_bytes();
+        let mut parser = Parser::new(Shape::Diff);
+        assert!(parser.push(&bytes, &mut Collect::default()).is_err(), "{end:?}");
+    }
+}
+
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 20_000, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn garbage_never_panics(bytes in proptest::collection::vec(any::<u8>(), 0..200), step in 1_usize..50, log in any::<bool>()) {

@@ -336,7 +336,11 @@ impl Parser {
             .iter()
             .map(|id| self.sha(id))
             .collect::<Result<Vec<_>, _>>()?;
-        Ok(Meta { kinds, blobs, letters: words[words.len() - 1].to_vec(), first_path: None })
+        let letters = words[words.len() - 1].to_vec();
+        if letters.is_empty() {
+            return Err(self.error("status letter"));
+        }
+        Ok(Meta { kinds, blobs, letters, first_path: None })
     }
 
     fn record(&self, meta: Meta, path: &[u8]) -> Result<Record, ParseError> {
