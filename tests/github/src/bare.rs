@@ -1,7 +1,7 @@
 //! One real bare repository: every answer about commits, trees, diffs and merges is git's own.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -12,6 +12,8 @@ use chrono::{DateTime, Utc};
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub ok: bool,
+    /// git means it: yes, or a plain no. Anything else may be otherwise once an object is there.
+    settled: bool,
     pub out: String,
     pub err: String,
 }
@@ -22,6 +24,48 @@ pub(crate) enum Edit {
     Write { path: String, mode: &'static str, content: Vec<u8> },
     Submodule { path: String, sha: String },
     Delete { path: String },
+}
+
+/// A commit about to be made.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    pub branch: String,
+    pub parent: Option<String>,
+    pub message: String,
+    pub who: Signature,
+    pub edits: Vec<Edit>,
+    /// Another ref that keeps the commit, as `refs/pull/N/head` does.
+    pub kept: Option<String>,
+}
+
+impl Planned {
+    /// Writes it in the language of `git fast-import`.
+    fn write(&self, mark: usize, stream: &mut Vec<u8>) {
+        let mut line = |bytes: &[u8]| {
+            stream.extend_from_slice(bytes);
+            stream.push(b'\n');
+        };
+        let person = format!("{} <{}> {} +0000", self.who.name, self.who.email, self.who.date);
+        let (branch, message) = (&self.branch, &self.message);
+        line(format!("commit refs/heads/{branch}\nmark :{mark}").as_bytes());
+        line(format!("author {person}\ncommitter {person}\ndata {}\n{message}", message.len()).as_bytes());
+        if let Some(parent) = &self.parent {
+            line(format!("from {parent}").as_bytes());
+        }
+        for edit in &self.edits {
+            match edit {
+                Edit::Write { path, mode, content } => {
+                    line(format!("M {mode} inline {path}\ndata {}", content.len()).as_bytes());
+                    line(content);
+                }
+                Edit::Submodule { path, sha } => line(format!("M 160000 {sha} {path}").as_bytes()),
+                Edit::Delete { path } => line(format!("D {path}").as_bytes()),
+            }
+        }
+        if let Some(kept) = &self.kept {
+            line(format!("reset {kept}\nfrom :{mark}\n").as_bytes());
+        }
+    }
 }
 
 /// One commit as `git log` tells it.
@@ -59,6 +103,8 @@ pub(crate) struct Bare {
     path: PathBuf,
     /// Answers to questions asked in full object ids, which never change.
     known: RefCell<HashMap<String, Said>>,
+    /// Parents of the commits made here, so that most questions of descent need no process.
+    parents: RefCell<HashMap<String, Vec<String>>>,
     pub tips: BTreeMap<String, String>,
 }
 
@@ -84,7 +130,8 @@ impl Bare {
             .status()
             .expect("git is on the PATH");
         assert!(made.success(), "git init --bare {}", path.display());
-        let bare = Self { path, known: RefCell::default(), tips: BTreeMap::new() };
+        let bare =
+            Self { path, known: RefCell::default(), parents: RefCell::default(), tips: BTreeMap::new() };
         for (key, value) in [
             ("http.receivepack", "true"),
             ("receive.hideRefs", "refs/pull"),
@@ -122,6 +169,7 @@ impl Bare {
         let output = child.wait_with_output().expect("git answers");
         Said {
             ok: output.status.success(),
+            settled: matches!(output.status.code(), Some(0 | 1)),
             out: String::from_utf8_lossy(&output.stdout).into_owned(),
             err: String::from_utf8_lossy(&output.stderr).into_owned(),
         }
@@ -179,50 +227,37 @@ impl Bare {
         said.ok.then(|| said.out.trim().to_owned())
     }
 
-    pub(crate) fn commit(
-        &mut self,
-        branch: &str,
-        parent: Option<&str>,
-        message: &str,
-        who: &Signature,
-        edits: &[Edit],
-    ) -> String {
+    /// Makes one commit and moves its branch there.
+    pub(crate) fn commit(&mut self, plan: Planned) -> String {
+        self.commits(std::slice::from_ref(&plan)).remove(0)
+    }
+
+    /// Makes many commits in one process, each on its branch.
+    pub(crate) fn commits(&mut self, plans: &[Planned]) -> Vec<String> {
         let mut stream = Vec::new();
-        let mut line = |bytes: &[u8]| {
-            stream.extend_from_slice(bytes);
-            stream.push(b'\n');
-        };
-        let person = format!("{} <{}> {} +0000", who.name, who.email, who.date);
-        line(format!("commit refs/heads/{branch}\nmark :1").as_bytes());
-        line(format!("author {person}\ncommitter {person}\ndata {}\n{message}", message.len()).as_bytes());
-        if let Some(parent) = parent {
-            line(format!("from {parent}").as_bytes());
+        for (at, plan) in plans.iter().enumerate() {
+            plan.write(at + 1, &mut stream);
         }
-        for edit in edits {
-            match edit {
-                Edit::Write { path, mode, content } => {
-                    line(format!("M {mode} inline {path}\ndata {}", content.len()).as_bytes());
-                    line(content);
-                }
-                Edit::Submodule { path, sha } => line(format!("M 160000 {sha} {path}").as_bytes()),
-                Edit::Delete { path } => line(format!("D {path}").as_bytes()),
-            }
+        for at in 1..=plans.len() {
+            stream.extend_from_slice(format!("get-mark :{at}\n").as_bytes());
         }
-        line(b"get-mark :1");
-        if parent.is_none() && self.branch(branch).is_some() {
-            self.must(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        for plan in plans.iter().filter(|plan| plan.parent.is_none() && self.branch(&plan.branch).is_some()) {
+            self.must(&["update-ref", "-d", &format!("refs/heads/{}", plan.branch)]);
         }
         let said = self.feed(&["fast-import", "--quiet", "--force"], &stream);
-        assert!(said.ok, "fast-import on {branch}: {}", said.err);
-        let sha = said.out.trim().to_owned();
-        self.tips.insert(format!("refs/heads/{branch}"), sha.clone());
+        assert!(said.ok, "fast-import: {}", said.err);
+        let made: Vec<String> = said.out.lines().map(str::to_owned).collect();
+        for (plan, sha) in plans.iter().zip(&made) {
+            self.tips.insert(format!("refs/heads/{}", plan.branch), sha.clone());
+            self.parents.borrow_mut().insert(sha.clone(), plan.parent.clone().into_iter().collect());
+        }
         self.forget_refusals();
-        sha
+        made
     }
 
     /// What failed for want of an object may not fail again.
     fn forget_refusals(&self) {
-        self.known.borrow_mut().retain(|_, said| said.ok);
+        self.known.borrow_mut().retain(|_, said| said.settled);
     }
 
     pub(crate) fn set_ref(&self, name: &str, sha: &str) {
@@ -230,7 +265,19 @@ impl Bare {
     }
 
     pub(crate) fn is_ancestor(&self, older: &str, newer: &str) -> bool {
-        self.ask(&["merge-base", "--is-ancestor", older, newer]).ok
+        let parents = self.parents.borrow();
+        let (mut ahead, mut seen, mut all_known) = (vec![newer], HashSet::new(), true);
+        while let Some(sha) = ahead.pop() {
+            if sha == older {
+                return true;
+            }
+            match parents.get(sha) {
+                Some(more) => ahead.extend(more.iter().map(String::as_str).filter(|sha| seen.insert(*sha))),
+                None => all_known = false,
+            }
+        }
+        drop(parents);
+        !all_known && self.ask(&["merge-base", "--is-ancestor", older, newer]).ok
     }
 
     pub(crate) fn merge_base(&self, a: &str, b: &str) -> Option<String> {

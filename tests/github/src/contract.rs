@@ -261,6 +261,11 @@ impl Operation {
     }
 }
 
+/// What is wrong with an answer by GitHub's description; nothing for an operation outside the subset.
+pub fn judge_answer(method: &str, path: &str, status: u16, body: &[u8]) -> Option<Vec<String>> {
+    route(method, path).map(|(operation, _)| operation.judge_response(status, body))
+}
+
 fn resolve_in(node: &Value) -> &Value {
     let Some(reference) = node["$ref"].as_str() else { return node };
     DESCRIPTION.pointer(reference.trim_start_matches('#')).unwrap_or(node)

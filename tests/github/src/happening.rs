@@ -15,6 +15,8 @@ pub(crate) struct Opening {
     pub title: String,
     pub body: String,
     pub draft: bool,
+    /// The head was put under `refs/pull/N/head` when it was made.
+    pub kept: bool,
 }
 
 fn fresh_thread(state: &mut State, full: &str, author: &str, title: &str, body: &str) -> Thread {
@@ -56,7 +58,9 @@ pub(crate) fn open_pull(state: &mut State, full: &str, opening: Opening) -> u64 
     let repo = state.repo_mut(full);
     let base = repo.bare.branch(&opening.base);
     let base = base.unwrap_or_else(|| panic!("{full} has no branch {}", opening.base)).to_owned();
-    keep_head(&repo.bare, &source_path, number, &head);
+    if !opening.kept {
+        keep_head(&repo.bare, &source_path, number, &head);
+    }
     thread.pull = Some(Pull {
         head_repo: source_id,
         head_ref: opening.head,

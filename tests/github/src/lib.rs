@@ -33,6 +33,7 @@ mod verbs;
 mod wire;
 mod world;
 
+pub use contract::judge_answer;
 pub use fault::{Fault, Retry};
 pub use state::{Grant, Protection, Role};
 pub use verbs::{CheckVerbs, CommitVerbs, PullVerbs, RepoVerbs};

@@ -59,7 +59,8 @@ impl Repo {
     }
 
     pub(crate) fn merges_cleanly(&self, pull: &Pull) -> bool {
-        self.bare.merged_tree(self.base_of(pull), &pull.head).is_some()
+        let base = self.base_of(pull);
+        self.bare.is_ancestor(base, &pull.head) || self.bare.merged_tree(base, &pull.head).is_some()
     }
 
     /// `None` when no check and no status exists: GitHub shows no rollup then.

@@ -198,6 +198,8 @@ fn decide(inner: &Inner, asked: &Asked) -> (Raw, Option<Fault>) {
     count(inner, asked, &operation, &raw, graphql, free);
     let mut violations = locked(&inner.violations);
     let place = format!("{} {} ({})", asked.method, asked.target(), raw.status);
+    let allowed = locked(&inner.allowed).clone();
+    broken.retain(|what| !allowed.iter().any(|text| what.contains(text.as_str())));
     violations.extend(broken.into_iter().map(|what| format!("{place}: {what}")));
     drop(violations);
     locked(&inner.log).push(exchanged(asked, operation, login, &raw, fault.is_some()));

@@ -128,6 +128,7 @@ pub(super) fn open(state: &mut State, ask: &Ask) -> Answer {
         title: ask.text("title").unwrap_or_default().to_owned(),
         body: ask.text("body").unwrap_or_default().to_owned(),
         draft: ask.body["draft"] == true,
+        kept: false,
     };
     let number = open_pull(state, &full, opening);
     let repo = state.repo(&full);

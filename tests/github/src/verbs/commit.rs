@@ -1,7 +1,7 @@
 //! A commit with anything in it.
 
 use super::RepoVerbs;
-use crate::bare::Edit;
+use crate::bare::{Edit, Planned};
 
 /// A commit being put together.
 #[must_use = "a commit is made by `.push()`"]
@@ -73,7 +73,14 @@ impl<'w> CommitVerbs<'w> {
         let start = self.from.clone().or_else(|| repo.bare.branch(&self.branch).map(str::to_owned));
         let start = start.unwrap_or_else(|| repo.default_branch.clone());
         let parent = repo.bare.resolve(&start);
-        let sha = repo.bare.commit(&self.branch, parent.as_deref(), &self.message, &who, &self.edits);
+        let sha = repo.bare.commit(Planned {
+            branch: self.branch.clone(),
+            parent,
+            message: self.message.clone(),
+            who,
+            edits: self.edits.clone(),
+            kept: None,
+        });
         state.settle(&self.repo.name, &self.author);
         sha
     }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::MutexGuard;
 
 use super::{CheckVerbs, CommitVerbs, PullVerbs};
-use crate::bare::{Bare, Edit};
+use crate::bare::{Bare, Edit, Planned};
 use crate::happening::{self, Opening};
 use crate::state::{Protection, Repo, Role, State, Status};
 use crate::world::World;
@@ -31,13 +31,15 @@ fn make(state: &mut State, name: &str, fork_of: Option<&str>) {
             let owner = name.split('/').next().unwrap_or("octo").to_owned();
             let content = format!("# {name}\n").into_bytes();
             let readme = Edit::Write { path: "README.md".into(), mode: "100644", content };
-            bare.commit(
-                &default_branch,
-                None,
-                "chore: first commit",
-                &state.signature(&owner, at),
-                &[readme],
-            );
+            let who = state.signature(&owner, at);
+            bare.commit(Planned {
+                branch: default_branch.clone(),
+                parent: None,
+                message: "chore: first commit".to_owned(),
+                who,
+                edits: vec![readme],
+                kept: None,
+            });
         }
     }
     state.repos.push(Repo {
@@ -201,9 +203,51 @@ impl<'w> RepoVerbs<'w> {
             title: title.to_owned(),
             body: String::new(),
             draft: false,
+            kept: false,
         };
         let number = happening::open_pull(&mut self.state(), &self.name, opening);
         self.pull(number)
+    }
+
+    /// Opens many pull requests at once, each with one new file on a branch of its own: `many/1`, `many/2`, …
+    pub fn open_pulls(&self, author: &str, count: u64) -> Vec<PullVerbs<'w>> {
+        self.world.user(author);
+        let mut state = self.state();
+        let at = state.happens();
+        let who = state.signature(author, at);
+        let repo = state.repo_mut(&self.name);
+        let base = repo.default_branch.clone();
+        let parent = repo.bare.branch(&base).map(str::to_owned);
+        let first = repo.threads.keys().next_back().map_or(1, |last| last + 1);
+        let plan = |number: u64| Planned {
+            branch: format!("many/{number}"),
+            parent: parent.clone(),
+            message: format!("feat: change {number}"),
+            who: who.clone(),
+            edits: vec![Edit::Write {
+                path: format!("many/{number}.txt"),
+                mode: "100644",
+                content: format!("{number}\n").into_bytes(),
+            }],
+            kept: Some(format!("refs/pull/{number}/head")),
+        };
+        repo.bare.commits(&(first..first + count).map(plan).collect::<Vec<_>>());
+        repo.pushed = at;
+        for number in first..first + count {
+            let opening = Opening {
+                author: author.to_owned(),
+                head_repo: self.name.clone(),
+                head: format!("many/{number}"),
+                base: base.clone(),
+                title: format!("feat: change {number}"),
+                body: String::new(),
+                draft: false,
+                kept: true,
+            };
+            happening::open_pull(&mut state, &self.name, opening);
+        }
+        drop(state);
+        (first..first + count).map(|number| self.pull(number)).collect()
     }
 
     pub fn pull(&self, number: u64) -> PullVerbs<'w> {

@@ -19,12 +19,7 @@ const PROBE: &str = "query($ids: [ID!]!) {
 fn a_probe_of_a_hundred_pulls_costs_one_point() {
     let world = world();
     let app = world.repo("octo/app");
-    let mut ids = Vec::new();
-    for at in 0..100 {
-        let branch = format!("b{at}");
-        app.push(&branch, "feat: x", &[(&format!("f{at}"), "x\n")]);
-        ids.push(app.open_pull("octo", &branch, "feat: x").node_id());
-    }
+    let ids: Vec<String> = app.open_pulls("octo", 100).iter().map(|pull| pull.node_id()).collect();
     let head = app.pull(1).head();
     app.check(&head, "build").runs();
     app.pull(1).label("ready");
@@ -37,6 +32,26 @@ fn a_probe_of_a_hundred_pulls_costs_one_point() {
     assert_eq!(nodes[0]["labels"]["nodes"][0]["name"], json!("ready"));
     assert_eq!((&nodes[1]["mergeable"], &nodes[1]["statusCheckRollup"]), (&json!("MERGEABLE"), &Value::Null));
     assert_eq!((world.tally().requests, world.tally().points), (1, 1));
+}
+
+#[test]
+fn a_tick_over_two_hundred_pulls_in_ten_repositories_is_cheap_enough_to_measure() {
+    let world = world();
+    let mut ids = Vec::new();
+    for at in 0..10 {
+        let repo = world.repo(&format!("octo/app{at}"));
+        ids.extend(repo.open_pulls("octo", 20).iter().map(|pull| pull.node_id()));
+    }
+    world.mark();
+    for hundred in ids.chunks(100) {
+        let body = graphql(&world, PROBE, json!({ "ids": hundred })).json();
+        assert!(
+            body["data"]["nodes"].as_array().unwrap().iter().all(|node| node["mergeable"] == "MERGEABLE")
+        );
+    }
+    assert_eq!((world.tally().requests, world.tally().points), (2, 2));
+    let files = crate::client::get(&world, "/repos/octo/app3/pulls/20/files").list();
+    assert_eq!(files[0]["filename"], json!("many/20.txt"));
 }
 
 #[test]

@@ -59,3 +59,26 @@ fn the_date_is_the_clock_of_the_world() {
     world.advance(Duration::from_secs(86_400));
     assert!(get(&world, "/user").header("date").unwrap().starts_with("Tue, 06 Jan 2026 09:"));
 }
+
+#[test]
+fn a_running_clock_follows_real_time_and_gives_no_two_things_one_moment() {
+    let begins = chrono::DateTime::from_timestamp(1_800_000_000, 0).unwrap();
+    let world = steward_github_double::World::start_at(begins);
+    world.token("octo", TOKEN, &["repo"]);
+    let issue = world.repo("octo/app").open_issue("octo", "one", "");
+    issue.comment("octo", "a");
+    issue.comment("octo", "b");
+    let listed = get(&world, "/repos/octo/app/issues/1/comments").list();
+    assert!(listed[0]["created_at"].as_str() < listed[1]["created_at"].as_str());
+    assert!(world.now() > begins);
+}
+
+#[test]
+fn each_token_has_its_own_budget() {
+    let world = world();
+    world.token("friend", "another", &["repo"]);
+    world.leave_points(TOKEN, 0);
+    assert_eq!(get(&world, "/user").status, 403);
+    let other = send(&world, "GET", "/user", &[("authorization", "token another")], "").unwrap();
+    assert_eq!((other.status, remaining(&other)), (200, 4999));
+}

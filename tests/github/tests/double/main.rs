@@ -8,4 +8,5 @@ mod graph;
 mod limits;
 mod merging;
 mod reading;
+mod recordings;
 mod writing;

@@ -223,3 +223,20 @@ fn compare_counts_both_sides_of_a_diverged_history() {
     assert_eq!(found["files"].as_array().unwrap().len(), 2);
     assert_eq!(get(&world, "/repos/octo/app/compare/main...nowhere").status, 404);
 }
+
+#[test]
+fn a_conclusion_nobody_described_yet_can_be_sent_when_it_is_meant() {
+    let world = world();
+    let app = world.repo("octo/app");
+    let head = app.push("feat", "feat: x", &[("x", "x\n")]);
+    app.check(&head, "build").concludes("stale");
+    let target = format!("/repos/octo/app/commits/{head}/check-runs");
+    get(&world, &target);
+    world.assert_contract();
+    app.check(&head, "build").concludes("vaporised");
+    assert_eq!(get(&world, &target).json()["check_runs"][0]["conclusion"], json!("vaporised"));
+    assert_eq!(world.take_violations().len(), 1);
+    world.allow("vaporised");
+    get(&world, &target);
+    world.assert_contract();
+}

@@ -118,3 +118,24 @@ fn strangers_may_comment_but_not_label() {
     world.repo("acme/app").pull(1).locked();
     assert_eq!(ask(&world, "POST", &format!("{here}/comments"), &json!({ "body": "hi" })).status, 403);
 }
+
+#[test]
+fn two_clients_at_once_lose_nothing_and_ids_say_who_was_first() {
+    let world = world();
+    let pull = world.repo("octo/app").open_issue("octo", "one", "");
+    std::thread::scope(|scope| {
+        for client in 0..4 {
+            let world = &world;
+            scope.spawn(move || {
+                for at in 0..5 {
+                    let body = json!({ "body": format!("{client}.{at}") });
+                    assert_eq!(ask(world, "POST", "/repos/octo/app/issues/1/comments", &body).status, 201);
+                }
+            });
+        }
+    });
+    let listed = get(&world, "/repos/octo/app/issues/1/comments").list();
+    let ids: Vec<u64> = listed.iter().filter_map(|comment| comment["id"].as_u64()).collect();
+    assert!(ids.len() == 20 && ids.is_sorted(), "{ids:?}");
+    assert_eq!(pull.comments().len(), 20);
+}
