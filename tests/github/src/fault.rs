@@ -17,6 +17,8 @@ pub enum Fault {
     Html,
     /// A body of this many bytes.
     Oversized(usize),
+    /// A small gzip body that unpacks to this many bytes.
+    GzipBomb(usize),
     /// The right answer, late.
     Slow(Duration),
     /// This status with GitHub's usual error body; nothing is done.

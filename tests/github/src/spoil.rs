@@ -1,5 +1,7 @@
 //! How a planned fault shows: before anything is done, or in the answer on its way out.
 
+use std::io::Write;
+
 use serde_json::Value;
 
 use crate::clock::http_date;
@@ -42,6 +44,7 @@ pub(crate) fn early(state: &State, fault: Option<&Fault>, graphql: bool) -> Opti
         | Fault::WrongType
         | Fault::Html
         | Fault::Oversized(_)
+        | Fault::GzipBomb(_)
         | Fault::Slow(_)
         | Fault::StatusAfterEffect(_)
         | Fault::PartialData
@@ -104,6 +107,10 @@ pub(crate) fn after(inner: &Inner, address: &str, mut raw: Raw, fault: Option<&F
         Some(Fault::Oversized(bytes)) => {
             raw.body = vec![b' '; *bytes];
         }
+        Some(Fault::GzipBomb(bytes)) => {
+            raw.headers.push(("content-encoding".to_owned(), "gzip".to_owned()));
+            raw.body = bomb(*bytes);
+        }
         Some(Fault::StatusAfterEffect(status)) => raw = raw_of(refusal(*status, words_of(*status))),
         Some(Fault::PartialData) => {
             if let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) {
@@ -114,4 +121,15 @@ pub(crate) fn after(inner: &Inner, address: &str, mut raw: Raw, fault: Option<&F
         _ => {}
     }
     raw
+}
+
+/// Blanks, packed a thousandfold.
+fn bomb(bytes: usize) -> Vec<u8> {
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let chunk = [b' '; 8192];
+    for at in (0..bytes).step_by(chunk.len()) {
+        let size = chunk.len().min(bytes - at);
+        packed.write_all(&chunk[..size]).expect("BUG: a vector takes every byte");
+    }
+    packed.finish().expect("BUG: a vector takes every byte")
 }

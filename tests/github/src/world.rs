@@ -196,6 +196,13 @@ impl World {
         self.state().clock.advance(TimeDelta::from_std(by).expect("BUG: tests move the clock by sane spans"));
     }
 
+    /// Sets the clock back, as a server behind another one shows.
+    pub fn turn_back(&self, by: Duration) {
+        self.state()
+            .clock
+            .advance(-TimeDelta::from_std(by).expect("BUG: tests move the clock by sane spans"));
+    }
+
     /// Plans a fault for an operation: `GET /repos/{owner}/{repo}/pulls`, `POST /graphql`,
     /// `git-upload-pack`, `GET *` or `*`. Nothing happens before one of the ending verbs is called.
     pub fn when(&self, operation: &str) -> FaultVerbs<'_> {

@@ -62,6 +62,10 @@ fn bodies_come_torn_of_another_type_as_html_and_too_big() {
     assert_eq!((page.status, page.header("content-type")), (200, Some("text/html; charset=utf-8")));
     world.when(PULLS).answers(Fault::Oversized(5_000_000));
     assert_eq!(get(&world, "/repos/octo/app/pulls").bytes.len(), 5_000_000);
+    world.when(PULLS).answers(Fault::GzipBomb(50_000_000));
+    let bomb = get(&world, "/repos/octo/app/pulls");
+    assert!(bomb.header("content-encoding") == Some("gzip") && bomb.bytes.starts_with(&[0x1f, 0x8b]));
+    assert!((1..1_000_000).contains(&bomb.bytes.len()), "{} bytes", bomb.bytes.len());
     assert_eq!(numbers(&world), [4, 3, 2, 1]);
 }
 

@@ -58,6 +58,8 @@ fn the_date_is_the_clock_of_the_world() {
     assert!(get(&world, "/user").header("date").unwrap().starts_with("Mon, 05 Jan 2026 09:"));
     world.advance(Duration::from_secs(86_400));
     assert!(get(&world, "/user").header("date").unwrap().starts_with("Tue, 06 Jan 2026 09:"));
+    world.turn_back(Duration::from_secs(2 * 86_400));
+    assert!(get(&world, "/user").header("date").unwrap().starts_with("Sun, 04 Jan 2026 09:"));
 }
 
 #[test]
