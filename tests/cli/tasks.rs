@@ -79,3 +79,20 @@ fn lists_are_never_null_and_say_what_to_do_when_empty() {
     let text = desk.person(&["task", "list"]).ok().stdout;
     assert!(text.contains("steward task add"), "{text}");
 }
+
+#[test]
+fn a_screenshot_that_lies_in_the_worktree_does_not_make_itself_stale() {
+    let desk = Desk::with_task();
+    // A one-pixel PNG.
+    let png = [
+        0x89, b'P', b'N', b'G', 13, 10, 26, 10, 0, 0, 0, 13, b'I', b'H', b'D', b'R', 0, 0, 0, 1, 0, 0, 0, 1,
+        8, 0, 0, 0, 0, 0x3a, 0x7e, 0x9b, 0x55, 0, 0, 0, 10, b'I', b'D', b'A', b'T', 0x78, 0x9c, 0x63, 0x60,
+        0, 0, 0, 2, 0, 1, 0x48, 0xaf, 0xa4, 0x71, 0, 0, 0, 0, b'I', b'E', b'N', b'D', 0xae, 0x42, 0x60, 0x82,
+    ];
+    std::fs::write(desk.repo.path().join("shot.png"), png).expect("writable");
+    let shot = desk.repo.path().join("shot.png").to_string_lossy().into_owned();
+    let attach = ["task", "attach", "1", "--frame", &shot, "--width", "390", "--theme", "dark", "--json"];
+    assert_eq!(desk.person(&attach).ok().json()["fresh"], true);
+    desk.repo.write("src/new.rs", b"not committed");
+    assert_eq!(desk.person(&attach).ok().json()["fresh"], false, "other uncommitted work still counts");
+}

@@ -209,6 +209,16 @@ impl Workspace {
     /// Git is pointed at a neutral folder of ours and only borrows the checkout's index and
     /// objects, so no filter, monitor or hook that the checkout configures can run.
     pub fn is_dirty(&self) -> Result<bool, GitError> {
+        self.dirty(None)
+    }
+
+    /// [`Self::is_dirty`], not counting one untracked file.
+    pub fn is_dirty_beside(&self, file: &Path) -> Result<bool, GitError> {
+        let inside = file.canonicalize().ok().and_then(|f| Some(f.strip_prefix(&self.root).ok()?.to_owned()));
+        self.dirty(inside.as_deref())
+    }
+
+    fn dirty(&self, beside: Option<&Path>) -> Result<bool, GitError> {
         let Some(head) = self.head()? else { return Ok(true) };
         let (code, words) = self
             .neutral(&[
@@ -228,16 +238,10 @@ impl Workspace {
             _ => return Err(GitError::from_stderr("diff", &self.root, words.as_bytes())),
         }
         let mut found = false;
-        self.neutral(&[
-            "ls-files",
-            "--others",
-            "--exclude-standard",
-            "--directory",
-            "--no-empty-directory",
-            "-z",
-        ])?
-        .limits(Limits::LIST)
-        .stream(|chunk| {
+        let mut words = vec!["ls-files", "--others", "--exclude-standard", "-z", "--", "."];
+        let left_out = beside.map(|path| format!(":(exclude,literal){}", path.to_string_lossy()));
+        words.extend(left_out.as_deref());
+        self.neutral(&words)?.limits(Limits::LIST).stream(|chunk| {
             found |= !chunk.is_empty();
             Ok(Flow::Enough)
         })?;

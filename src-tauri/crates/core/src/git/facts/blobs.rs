@@ -15,10 +15,12 @@ use crate::git::objects::{self, Piece};
 
 /// Git's own measure of "does it look binary".
 const FIRST: usize = 8000;
-/// Bytes of one blob whose strings are scanned; the rest counts as skipped.
-const SCANNED: usize = 16 << 20;
-/// Bytes scanned of all blobs together.
-const SCANNED_IN_ALL: usize = 256 << 20;
+/// A blob is scanned in pieces of this size, so that none is held whole.
+const PIECE: usize = 8 << 20;
+/// Bytes that two pieces share: longer than any secret, so that none is cut apart.
+const SHARED: usize = 16 << 10;
+/// Bytes scanned of all blobs together; the rest counts as skipped.
+const SCANNED_IN_ALL: u64 = 512 << 20;
 
 /// Fills in the content of the files that need a look, and scans the unshown blobs. Each blob is
 /// read once, and no process starts when there is none.
@@ -44,28 +46,37 @@ pub(super) fn look(
         scans[uses[&blob.blob]] = Some(blob);
     }
     let mut contents = vec![Content::None; ids.len()];
-    let (mut first, mut whole, mut size, mut spent) = (Vec::new(), Vec::new(), 0_u64, 0_usize);
+    let (mut first, mut held, mut size) = (Vec::new(), Vec::<u8>::new(), 0_u64);
+    // Of all blobs, and of the one being read.
+    let (mut spent, mut taken) = (0_u64, 0_u64);
     objects::read(clone, &ids, cancel, |index, piece| {
         match piece {
             Piece::Start { size: bytes } => {
                 size = bytes;
                 first.clear();
-                whole.clear();
+                held.clear();
+                taken = 0;
             }
             Piece::Bytes(bytes) => {
                 let room = FIRST - first.len();
                 first.extend_from_slice(&bytes[..bytes.len().min(room)]);
-                if scans[index].is_some() {
-                    let room = SCANNED.min(SCANNED_IN_ALL.saturating_sub(spent)).saturating_sub(whole.len());
-                    whole.extend_from_slice(&bytes[..bytes.len().min(room)]);
+                if let Some(blob) = scans[index] {
+                    let room = usize::try_from(SCANNED_IN_ALL.saturating_sub(spent)).unwrap_or(usize::MAX);
+                    let part = &bytes[..bytes.len().min(room)];
+                    held.extend_from_slice(part);
+                    spent += part.len() as u64;
+                    taken += part.len() as u64;
+                    if held.len() >= PIECE {
+                        scan.binary(blob.commit.as_str(), &blob.path, &held);
+                        held.drain(..held.len() - SHARED);
+                    }
                 }
             }
             Piece::End => {
                 contents[index] = sniff(&first, size);
                 if let Some(blob) = scans[index] {
-                    spent += whole.len();
-                    scan.binary(blob.commit.as_str(), &blob.path, &whole);
-                    let left = size.saturating_sub(whole.len() as u64);
+                    scan.binary(blob.commit.as_str(), &blob.path, &held);
+                    let left = size.saturating_sub(taken);
                     if left > 0 {
                         scan.skipped(left);
                     }

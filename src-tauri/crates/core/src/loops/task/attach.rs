@@ -31,8 +31,8 @@ pub async fn attach_frame(
         let head = checkout
             .head()?
             .ok_or_else(|| TaskError::Git(GitError::Empty { path: checkout.root().to_owned() }))?;
-        // A picture that was lying about untracked is no change of the work it shows.
-        let clean = !checkout.is_dirty()?;
+        // A picture that lies about untracked is no change of the work it shows.
+        let clean = !checkout.is_dirty_beside(&picture)?;
         let kept = frames::keep(&home, &picture)?;
         Ok::<_, TaskError>(NewFrame {
             sha: head.sha,
