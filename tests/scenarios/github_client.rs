@@ -1,6 +1,8 @@
 //! The GitHub client against a server that misbehaves in every way known.
 
+mod double;
 mod facts;
+mod kept;
 mod lists;
 mod recorded;
 mod server;

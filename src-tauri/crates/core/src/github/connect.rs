@@ -213,3 +213,38 @@ pub(super) enum Answered {
     No,
     InPart,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hyper_util::client::legacy::connect::dns::Name;
+
+    /// A resolver that knows no name.
+    #[derive(Clone)]
+    struct Nowhere;
+
+    impl Service<Name> for Nowhere {
+        type Response = std::vec::IntoIter<std::net::SocketAddr>;
+        type Error = std::io::Error;
+        type Future = std::future::Ready<Result<Self::Response, Self::Error>>;
+
+        fn poll_ready(&mut self, _: &mut Context<'_>) -> Poll<Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+
+        fn call(&mut self, _: Name) -> Self::Future {
+            std::future::ready(Err(std::io::Error::other("failed to lookup address information")))
+        }
+    }
+
+    #[tokio::test]
+    async fn a_name_nobody_knows_is_told_from_a_host_that_does_not_answer() {
+        let mut nowhere = HttpConnector::new_with_resolver(Nowhere);
+        let error = nowhere.call(Uri::from_static("http://github.test/")).await.unwrap_err();
+        assert_eq!(reached(&error, "github.test".to_owned()), NetworkFault::Name("github.test".to_owned()));
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let uri: Uri = format!("http://{free}/").parse().unwrap();
+        let error = HttpConnector::new().call(uri).await.unwrap_err();
+        assert_eq!(reached(&error, "here".to_owned()), NetworkFault::Connect("here".to_owned()));
+    }
+}
