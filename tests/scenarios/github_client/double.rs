@@ -103,7 +103,7 @@ async fn a_pull_request_is_read_through_failing_and_passing_ci() {
     assert_eq!(runs(&head).await, []);
     app.check(head.as_str(), "build").fails();
     let failed = (1, app_name.clone(), CheckState::Ended("failure".into()));
-    assert_eq!(runs(&head).await, [failed.clone()]);
+    assert_eq!(runs(&head).await, std::slice::from_ref(&failed));
     app.check(head.as_str(), "build").succeeds();
     let passed = (2, app_name, CheckState::Ended("success".into()));
     assert_eq!(runs(&head).await, [failed, passed]);
