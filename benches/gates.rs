@@ -33,7 +33,10 @@ fn main() -> Result<()> {
     }
     let room = tempfile::tempdir()?;
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..").canonicalize()?;
-    let mut corpora = vec![measure("synthetic", &synthetic(room.path())?, room.path())?];
+    let mut corpora = vec![
+        measure("synthetic", &synthetic(room.path())?, room.path())?,
+        measure("50,000 changed lines", &large_change(room.path())?, room.path())?,
+    ];
     match own_history(&root) {
         Ok(corpus) => corpora.push(measure("own history", &corpus, room.path())?),
         Err(why) => eprintln!("own history: skipped, {why}"),
@@ -283,6 +286,29 @@ fn synthetic(room: &Path) -> Result<Corpus> {
         .map(|n| Ok((tip.clone(), id(&format!("refs/heads/work{n}"))?)))
         .collect::<Result<Vec<_>>>()?;
     Ok(Corpus { repo: repo.path().to_owned(), pairs })
+}
+
+/// One commit that rewrites 25,000 lines in 250 files and adds 25,000 in 250 new ones.
+fn large_change(room: &Path) -> Result<Corpus> {
+    let repo = Repo::init(room.join("large"));
+    let mut dice = Dice(0x1a26_e000_0000_0001);
+    let mut file = || (0..100).map(|_| dice.line()).collect::<Vec<_>>().join("\n") + "\n";
+    let names: Vec<String> = (0..500).map(|n| format!("src/area{}/file{n}.rs", n % 20)).collect();
+    let old: Vec<String> = (0..250).map(|_| file()).collect();
+    let new: Vec<String> = (0..500).map(|_| file()).collect();
+    let changes = |texts: &[String]| -> Vec<(String, String)> {
+        names.iter().cloned().zip(texts.iter().cloned()).collect()
+    };
+    let commit = |message: &str, texts: &[String]| {
+        let changes = changes(texts);
+        let files: Vec<(&str, Option<&[u8]>)> =
+            changes.iter().map(|(name, text)| (name.as_str(), Some(text.as_bytes()))).collect();
+        Sha::new(&repo.commit(message, &files)).context("git prints ids")
+    };
+    let tip = commit("feat: begin", &old)?;
+    repo.branch("rewrite");
+    let head = commit("feat: rewrite", &new)?;
+    Ok(Corpus { repo: repo.path().to_owned(), pairs: vec![(tip, head)] })
 }
 
 /// This repository: each of its last commits as a head against the one eight before it.
