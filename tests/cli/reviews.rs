@@ -101,6 +101,9 @@ fn start_conditions_answer_with_their_own_words_and_exit_codes() {
     assert_eq!((code, &error["code"]), (2, &"bad_request".into()), "{error}");
     let (code, _) = refused(&["review", "1", "--sha", "0000000000000000000000000000000000000001"]);
     assert_eq!(code, 1, "a commit that is not there");
+    let older = desk.repo.sha("main");
+    let (code, error) = refused(&["review", "1", "--sha", &older]);
+    assert_eq!((code, &error["code"]), (1, &"refused".into()), "a commit that is not the head: {error}");
     let (code, error) = refused(&["cancel", "7"]);
     assert_eq!((code, &error["code"]), (1, &"not_found".into()));
     let (code, error) = refused(&["show", "7"]);

@@ -121,7 +121,8 @@ fn c16_an_agent_is_refused_and_the_runtime_starts_no_manual_one() {
 #[rstest]
 #[case::upper_case("ABCDEF0123456789ABCDEF0123456789ABCDEF01", Err(Refusal::BadSha { error: ShaError::Digits }))]
 #[case::short("abcdef0", Err(Refusal::BadSha { error: ShaError::Length(7) }))]
-#[case::full("000000000000000000000000000000000000000a", Ok(sha(10)))]
+#[case::full("abcdef0123456789abcdef0123456789abcdef01", Ok(head()))]
+#[case::older("000000000000000000000000000000000000000a", Err(Refusal::NotTheHead { sha: sha(10), head: head() }))]
 fn a_typed_commit_is_forty_lower_case_digits(
     #[case] text: &str,
     #[case] expected: Result<steward_rules::ids::Sha, Refusal>,

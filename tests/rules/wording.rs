@@ -24,6 +24,7 @@ fn every_refusal_says_why_and_what_next() {
         Refusal::NoCommit { task: TaskId(42) },
         Refusal::BadSha { error: ShaError::Digits },
         Refusal::Unreachable { sha: head() },
+        Refusal::NotTheHead { sha: sha(10), head: head() },
         Refusal::Unread { why },
         Refusal::Open { review },
         Refusal::Identical { review },
@@ -49,6 +50,7 @@ fn every_refusal_says_why_and_what_next() {
     no_commit: task 42 has no commit to review. Next: commit on the task's branch, then try again.
     bad_sha: a commit id is lower-case hexadecimal, this one is not. Next: give all 40 digits as git rev-parse prints them.
     unreachable: commit abcdef0 is not reachable. Next: fetch it in the workspace, or review the head without --sha.
+    not_the_head: commit 0000000 is not the task's head, which is abcdef0. Next: review the head without --sha, or make a task of a branch that ends at that commit.
     unread: the commit could not be looked up: bad object\u{1b}. Next: run git fsck in the clone.
     open_review: review 7 of this task is still open. Next: wait for it, or run: steward cancel 7.
     identical: review 7 already judged this head with this contract and this CI result. Next: run: steward show 7; a new commit or another CI result can be reviewed.

@@ -102,6 +102,9 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::NoCommit { task } => format!("task {task} has no commit to review"),
         Refusal::BadSha { error } => error.to_string(),
         Refusal::Unreachable { sha } => format!("commit {} is not reachable", sha.short()),
+        Refusal::NotTheHead { sha, head } => {
+            format!("commit {} is not the task's head, which is {}", sha.short(), head.short())
+        }
         Refusal::Unread { why } => {
             format!(
                 "the commit could not be looked up: {}",
@@ -141,6 +144,9 @@ pub fn refusal_hint(refusal: &Refusal) -> String {
         Refusal::NoTask { .. } => "run: steward task list".to_owned(),
         Refusal::NoCommit { .. } => "commit on the task's branch, then try again".to_owned(),
         Refusal::BadSha { .. } => "give all 40 digits as git rev-parse prints them".to_owned(),
+        Refusal::NotTheHead { .. } => {
+            "review the head without --sha, or make a task of a branch that ends at that commit".to_owned()
+        }
         Refusal::Unreachable { .. } => {
             "fetch it in the workspace, or review the head without --sha".to_owned()
         }

@@ -122,6 +122,11 @@ pub enum Refusal {
     Unreachable {
         sha: Sha,
     },
+    /// The task's head is another commit by now.
+    NotTheHead {
+        sha: Sha,
+        head: Sha,
+    },
     /// Whether the commit is reachable could not be found out.
     Unread {
         why: Why,
@@ -173,6 +178,7 @@ impl Refusal {
             Self::NoCommit { .. } => "no_commit",
             Self::BadSha { .. } => "bad_sha",
             Self::Unreachable { .. } => "unreachable",
+            Self::NotTheHead { .. } => "not_the_head",
             Self::Unread { .. } => "unread",
             Self::Open { .. } => "open_review",
             Self::Identical { .. } => "identical",
@@ -198,6 +204,7 @@ impl Refusal {
             | Self::NoTask { .. }
             | Self::NoCommit { .. }
             | Self::Unreachable { .. }
+            | Self::NotTheHead { .. }
             | Self::Unread { .. }
             | Self::Open { .. }
             | Self::Identical { .. }
@@ -282,6 +289,8 @@ fn commit(asked: &ShaAsked, head: &Sha) -> Result<Sha, Refusal> {
         ShaAsked::Typed { text, reachable } => {
             let sha = Sha::new(text).map_err(|error| Refusal::BadSha { error })?;
             match reachable.get() {
+                // A verdict on another commit would be stale when it is made: nothing is paid for it.
+                Ok(true) if sha != *head => Err(Refusal::NotTheHead { sha, head: head.clone() }),
                 Ok(true) => Ok(sha),
                 Ok(false) => Err(Refusal::Unreachable { sha }),
                 Err(why) => Err(Refusal::Unread { why: why.clone() }),
