@@ -76,10 +76,14 @@ fn a_detached_folder_has_no_task_of_its_own() {
 fn a_newer_database_is_shown_and_not_written() {
     let desk = Desk::with_task();
     let database = desk.home.path().join("steward.db");
-    desk.person(&["doctor"]);
-    // The version stands at byte 60 of the file's head, big-endian; the journal is folded in first.
-    let mut bytes = std::fs::read(&database).expect("the database");
+    // A copy holds everything in one file; the version stands at byte 60 of its head, big-endian.
+    let copy = desk.home.outside("newer.db");
+    desk.person(&["backup", &copy.to_string_lossy()]).ok();
+    let mut bytes = std::fs::read(&copy).expect("the copy");
     bytes[60..64].copy_from_slice(&999_u32.to_be_bytes());
+    for journal in ["steward.db-wal", "steward.db-shm"] {
+        let _ = std::fs::remove_file(desk.home.path().join(journal));
+    }
     std::fs::write(&database, bytes).expect("writable");
     let status = desk.person(&["status", "--json"]).ok().json();
     assert_eq!(status["state"], "read_only", "{status}");
