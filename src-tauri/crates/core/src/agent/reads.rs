@@ -12,6 +12,8 @@ use super::stream::ToolInput;
 const PENDING_CAP: usize = 256;
 /// Largest file whose lines are compared with what a search printed.
 const COMPARE_CAP: u64 = 8 << 20;
+/// An agent shows no more than this of one line, so a longer one was not read to its end.
+const LINE_SHOWN: usize = 2_000;
 /// Most lines of one search answer that are looked at.
 const SEARCH_LINES: usize = 5_000;
 
@@ -110,10 +112,32 @@ impl Reads {
         }
     }
 
+    /// Lines that a Read gave. A line longer than agents show does not count: what stands behind the
+    /// cut was never seen.
     fn add_named(&mut self, path: &str, first: u32, last: u32) {
-        if let Some((place, path)) = self.locate(Path::new(path)) {
-            self.add(place, path, first, last);
+        let Some((place, path)) = self.locate(Path::new(path)) else { return };
+        let lines = lines_of(&self.on_host(place, &path)).unwrap_or_default();
+        let mut from = first;
+        for (number, line) in (1_u32..).zip(&lines).skip(first.saturating_sub(1) as usize) {
+            if number > last {
+                break;
+            }
+            if line.chars().count() > LINE_SHOWN {
+                self.add(place, path.clone(), from, number - 1);
+                from = number + 1;
+            }
         }
+        self.add(place, path, from, last);
+    }
+
+    /// Where a file of the review lies on this machine.
+    fn on_host(&self, place: Place, relative: &str) -> PathBuf {
+        let folder = match place {
+            Place::Tree => "tree",
+            Place::Base => "base",
+            Place::Frames => "frames",
+        };
+        self.host.join(folder).join(relative)
     }
 
     /// The place and relative path of a name the agent used.
@@ -142,12 +166,7 @@ impl Reads {
         for line in text.lines().take(SEARCH_LINES) {
             for (path, number, content) in candidates(line, input.path.as_deref()) {
                 let Some((place, relative)) = self.locate(Path::new(&path)) else { continue };
-                let folder = match place {
-                    Place::Tree => "tree",
-                    Place::Base => "base",
-                    Place::Frames => "frames",
-                };
-                let host = self.host.join(folder).join(&relative);
+                let host = self.on_host(place, &relative);
                 let lines = files.entry(host.clone()).or_insert_with(|| lines_of(&host));
                 let index = usize::try_from(number).unwrap_or(usize::MAX).wrapping_sub(1);
                 if lines.as_ref().and_then(|lines| lines.get(index)).is_some_and(|there| there == content) {
@@ -242,6 +261,19 @@ mod tests {
 
     fn reads(host: &Path) -> Reads {
         Reads::new(Path::new("/review"), host)
+    }
+
+    #[test]
+    fn a_line_longer_than_agents_show_was_not_read() {
+        let host = tempfile::tempdir().expect("a folder");
+        std::fs::create_dir(host.path().join("tree")).expect("made");
+        let long = "x".repeat(LINE_SHOWN + 1);
+        let fits = "y".repeat(LINE_SHOWN);
+        std::fs::write(host.path().join("tree/a.js"), format!("1\n{long}\n{fits}\n4\n")).expect("written");
+        let mut reads = reads(host.path());
+        reads.add_named("/review/tree/a.js", 1, 4);
+        let spans: Vec<_> = reads.finish().into_iter().map(|span| (span.first, span.last)).collect();
+        assert_eq!(spans, [(1, 1), (3, 4)]);
     }
 
     #[test]
