@@ -176,7 +176,7 @@ async fn c6_a_secret_found_while_a_gate_is_undecided_is_held_and_then_blocked() 
     let task = desk.task().await;
     task::attach_handoff(&desk.ctx, task, RUNNING).await.expect("attached");
     let digest = r#"cp "$STEWARD_DIGEST" /inbox/digest.copy; rm /inbox/digest.copy
-grep -c AKIAQ3EGRZ7XVJ2YTN5W "$STEWARD_DIGEST" && exit 7
+grep -c Q3EGRZ7XVJ2YTN5W "$STEWARD_DIGEST" && exit 7
 "#;
     desk.reviewer(&format!("{digest}{}", hand_in(ACCEPTED)));
     let held = desk.review(task).await;
