@@ -34,6 +34,38 @@ CREATE TABLE contracts (
     PRIMARY KEY (task, version)
 ) STRICT;
 
+CREATE TABLE effects (
+    id         INTEGER PRIMARY KEY AUTOINCREMENT,
+    key        TEXT NOT NULL UNIQUE,     -- the same effect on the same head has the same key for ever
+    class      TEXT NOT NULL,            -- comment_review, …
+    host       TEXT NOT NULL,
+    repository TEXT NOT NULL COLLATE NOCASE, -- owner/name
+    number     INTEGER,                  -- pull request or issue
+    head       TEXT CHECK (head IS NULL OR length(head) = 40),
+    account    TEXT NOT NULL,            -- the login that acts
+    review     INTEGER REFERENCES reviews (id) ON DELETE SET NULL,
+    content    TEXT NOT NULL,            -- exactly what goes out
+    state      TEXT NOT NULL CHECK (state IN
+                 ('wanted', 'suggested', 'approved', 'intended', 'done', 'failed', 'dismissed', 'obsolete')),
+    why        TEXT,                     -- why it waits, failed or is obsolete; a slug
+    detail     TEXT,
+    attempt    INTEGER NOT NULL DEFAULT 0,
+    retry_at   TEXT,
+    created_at TEXT NOT NULL,
+    decided_by TEXT,                     -- policy, person
+    intent_at  TEXT,
+    outcome_at TEXT,
+    evidence   TEXT,                     -- what GitHub gave for it: an id, an address
+    CHECK (state <> 'intended' OR intent_at IS NOT NULL),
+    CHECK (state NOT IN ('done', 'failed', 'dismissed', 'obsolete') OR outcome_at IS NOT NULL)
+) STRICT;
+
+CREATE INDEX effects_by_review ON effects (review) WHERE review IS NOT NULL;
+
+CREATE INDEX effects_by_subject ON effects (repository, number);
+
+CREATE INDEX effects_open ON effects (state, id) WHERE state IN ('wanted', 'suggested', 'approved', 'intended');
+
 CREATE TABLE finding_marks (
     task    INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
     finding TEXT NOT NULL,
@@ -175,6 +207,21 @@ CREATE TABLE inbox_history (
 
 CREATE INDEX inbox_history_by_entry ON inbox_history (entry, id);
 
+CREATE TABLE issues (
+    repository INTEGER NOT NULL REFERENCES repositories (id) ON DELETE CASCADE,
+    number     INTEGER NOT NULL,
+    node_id    TEXT NOT NULL,
+    title      TEXT NOT NULL,
+    author     TEXT NOT NULL,
+    state      TEXT NOT NULL CHECK (state IN ('open', 'closed')),
+    labels     TEXT NOT NULL DEFAULT '[]',
+    updated_at TEXT NOT NULL,
+    seen_at    TEXT NOT NULL,
+    PRIMARY KEY (repository, number)
+) STRICT;
+
+CREATE INDEX issues_open ON issues (repository, updated_at DESC) WHERE state = 'open';
+
 CREATE TABLE notices (
     key        TEXT PRIMARY KEY,         -- review:7
     target     TEXT NOT NULL,            -- review/7
@@ -190,6 +237,51 @@ CREATE TABLE outbox (
     id    INTEGER PRIMARY KEY AUTOINCREMENT,
     topic TEXT NOT NULL,
     at    TEXT NOT NULL
+) STRICT;
+
+CREATE TABLE pulls (
+    repository      INTEGER NOT NULL REFERENCES repositories (id) ON DELETE CASCADE,
+    number          INTEGER NOT NULL,
+    node_id         TEXT NOT NULL,
+    title           TEXT NOT NULL,
+    author          TEXT NOT NULL,
+    head            TEXT NOT NULL CHECK (length(head) = 40),
+    head_branch     TEXT NOT NULL,
+    head_repository TEXT,                -- owner/name; NULL when it was deleted
+    base_branch     TEXT NOT NULL,
+    base            TEXT NOT NULL CHECK (length(base) = 40),
+    draft           INTEGER NOT NULL CHECK (draft IN (0, 1)),
+    state           TEXT NOT NULL CHECK (state IN ('open', 'merged', 'closed')),
+    labels          TEXT NOT NULL DEFAULT '[]',
+    rollup          TEXT,                -- all checks and statuses in GitHub's one word; NULL: none there
+    mergeable       TEXT,
+    review_decision TEXT,
+    updated_at      TEXT NOT NULL,       -- by GitHub's clock
+    head_seen_at    TEXT NOT NULL,       -- by ours: since when this head has been there
+    seen_at         TEXT NOT NULL,       -- when GitHub last confirmed this row
+    PRIMARY KEY (repository, number)
+) STRICT;
+
+CREATE INDEX pulls_by_branch ON pulls (repository, head_branch);
+
+CREATE INDEX pulls_open ON pulls (repository, updated_at DESC) WHERE state = 'open';
+
+CREATE TABLE repositories (
+    id             INTEGER PRIMARY KEY AUTOINCREMENT,
+    host           TEXT NOT NULL COLLATE NOCASE,
+    name           TEXT NOT NULL COLLATE NOCASE, -- owner/name, as config.yaml has it
+    node_id        TEXT,
+    now_called     TEXT,                 -- where it moved to, when GitHub knows it by another name
+    default_branch TEXT,
+    private        INTEGER CHECK (private IN (0, 1)),
+    archived       INTEGER CHECK (archived IN (0, 1)),
+    permission     TEXT,                 -- what the account may do, in GitHub's word: READ … ADMIN
+    observed_at    TEXT,                 -- the last whole observation
+    tried_at       TEXT,                 -- the last attempt
+    fault          TEXT,                 -- slug of why the last attempt was not whole
+    fault_detail   TEXT,
+    CHECK (fault IS NULL OR tried_at IS NOT NULL),
+    UNIQUE (host, name)
 ) STRICT;
 
 CREATE TABLE review_steps (
@@ -291,13 +383,13 @@ CREATE TABLE tasks (
     state          TEXT NOT NULL CHECK (state IN ('running', 'done', 'error', 'stopped')),
     unreadable     TEXT,                 -- why the head could not be read, last time
     created_at     TEXT NOT NULL,
-    updated_at     TEXT NOT NULL,
+    updated_at     TEXT NOT NULL, host TEXT COLLATE NOCASE,
     CHECK (workspace IS NOT NULL OR repository IS NOT NULL)
 ) STRICT;
 
 CREATE UNIQUE INDEX tasks_by_branch ON tasks (workspace_path, branch) WHERE pull IS NULL;
 
-CREATE UNIQUE INDEX tasks_by_pull ON tasks (repository, pull) WHERE pull IS NOT NULL;
+CREATE UNIQUE INDEX tasks_by_pull ON tasks (coalesce(host, 'github.com'), repository, pull) WHERE pull IS NOT NULL;
 
 CREATE INDEX tasks_by_update ON tasks (updated_at DESC, id DESC);
 

@@ -11,6 +11,13 @@ pub const SERVICE: &str = "steward";
 pub const AGENT: &str = "agent";
 /// Gives the agents' credential where no keyring can be, such as on a server.
 pub const AGENT_VARIABLE: &str = "STEWARD_AGENT_KEY";
+/// Gives the token of every GitHub account where no keyring can be.
+pub const GITHUB_VARIABLE: &str = "STEWARD_GITHUB_TOKEN";
+
+/// The name under which the token of an account lies.
+pub fn github(host: &str, login: &str) -> String {
+    format!("github:{}@{}", login.to_ascii_lowercase(), host.to_ascii_lowercase())
+}
 
 /// What the keyring of the system can do now.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -88,24 +95,38 @@ impl KeychainError {
 /// The keyring, and what the environment puts before it.
 #[derive(Debug, Clone, Default)]
 pub struct Keychain {
-    environment: Option<SecretString>,
+    agent: Option<SecretString>,
+    github: Option<SecretString>,
 }
 
 impl Keychain {
-    /// The keyring of this session, with `STEWARD_AGENT_KEY` before it when that is set.
+    /// The keyring of this session, with what `STEWARD_AGENT_KEY` and `STEWARD_GITHUB_TOKEN` give before it.
     pub fn from_env() -> Self {
-        let value = std::env::var(AGENT_VARIABLE).ok().filter(|value| !value.trim().is_empty());
-        Self { environment: value.map(|value| SecretString::from(value.trim().to_owned())) }
+        let given = |name| {
+            let value = std::env::var(name).ok().filter(|value| !value.trim().is_empty());
+            value.map(|value| SecretString::from(value.trim().to_owned()))
+        };
+        Self { agent: given(AGENT_VARIABLE), github: given(GITHUB_VARIABLE) }
     }
 
     /// A keyring with this text before it, for the agents' credential.
     pub fn with_environment(value: Option<SecretString>) -> Self {
-        Self { environment: value }
+        Self { agent: value, github: None }
+    }
+
+    /// The same with this token before it, for every GitHub account.
+    pub fn with_github_token(self, value: Option<SecretString>) -> Self {
+        Self { github: value, ..self }
     }
 
     /// The secret of an account; `None` only when the open keyring holds none.
     pub async fn get(&self, account: &str) -> Result<Option<Found>, KeychainError> {
-        if let Some(secret) = self.environment.as_ref().filter(|_| account == AGENT) {
+        let given = match account {
+            AGENT => self.agent.as_ref(),
+            name if name.starts_with("github:") => self.github.as_ref(),
+            _ => None,
+        };
+        if let Some(secret) = given {
             return Ok(Some(Found { secret: secret.clone(), source: SecretSource::Environment }));
         }
         let account = account.to_owned();

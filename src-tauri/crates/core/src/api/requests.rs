@@ -148,3 +148,69 @@ request!(WorkspaceAdd {
 request!(WorkspaceForge { title: String, forge: String });
 request!(Switch { on: bool });
 request!(Why { why: String });
+
+request!(AccountBy { host: String, login: String });
+request!(
+    /// Takes the token that `gh` holds for this host.
+    AccountFromGh { host: String }
+);
+request!(
+    /// Watches a repository. With `workspace_path` its clone becomes a workspace too.
+    RepositoryAdd {
+        name: String,
+        #[ts(optional)]
+        #[serde(default)]
+        account: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        preset: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        workspace_path: Option<String>,
+    }
+);
+request!(RepositoryByName { name: String });
+
+/// What Steward may do in a repository.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum ModeWord {
+    Observe,
+    Suggest,
+    Act,
+}
+
+request!(
+    /// Sets the mode, and the classes that act by themselves when `act` is there.
+    RepositoryMode {
+        name: String,
+        mode: ModeWord,
+        #[ts(optional)]
+        #[serde(default)]
+        act: Option<Vec<String>>,
+    }
+);
+request!(EffectList {
+    /// Only those that wait or are under way.
+    open: bool,
+    limit: u32,
+    /// Id of the last effect of the page before.
+    #[ts(optional)]
+    #[serde(default)]
+    after: Option<i64>,
+});
+request!(
+    /// Confirms exactly the change that was shown.
+    PowerConfirm { change: String }
+);
+request!(AuditList {
+    limit: u32,
+    #[ts(optional)]
+    #[serde(default)]
+    after: Option<i64>,
+    /// Only rows of this kind, or of this kind's family: `effect`.
+    #[ts(optional)]
+    #[serde(default)]
+    kind: Option<String>,
+});

@@ -18,6 +18,10 @@ macro_rules! view {
     };
 }
 
+mod github;
+
+pub use github::*;
+
 /// Where a review stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
 #[serde(rename_all = "snake_case")]

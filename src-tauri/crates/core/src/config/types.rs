@@ -33,6 +33,18 @@ pub struct Account {
     pub login: String,
 }
 
+impl Account {
+    /// True for `login` and for `login@host`, in any case.
+    pub fn is_named(&self, text: &str) -> bool {
+        match text.split_once('@') {
+            None => self.login.eq_ignore_ascii_case(text),
+            Some((login, host)) => {
+                self.login.eq_ignore_ascii_case(login) && self.host.eq_ignore_ascii_case(host)
+            }
+        }
+    }
+}
+
 /// A titled local checkout.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Workspace {
@@ -277,6 +289,20 @@ impl Config {
             policy.or_else(|| repository.map(|found| found.policy.clone())).unwrap_or_default(),
             branch.or_else(|| repository.and_then(|found| found.integration_branch.clone())),
         )
+    }
+
+    /// The account that reads a repository: the one its block names as `login` or `login@host`, else the
+    /// first one there is.
+    pub fn account_of(&self, repository: &Repository) -> Option<&Account> {
+        match repository.account.as_deref() {
+            None => self.accounts.first(),
+            Some(named) => self.accounts.iter().find(|account| account.is_named(named)),
+        }
+    }
+
+    /// The host a watched repository lives on.
+    pub fn host_of(&self, repository: &Repository) -> &str {
+        self.account_of(repository).map_or("github.com", |account| account.host.as_str())
     }
 
     /// The repository of this name.

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::accounts::Accounts;
 use crate::clock::SharedClock;
 use crate::config::{Config, ConfigWatch};
 use crate::git::{Git, GitError};
+use crate::github::Options;
 use crate::home::Home;
 use crate::keychain::Keychain;
 use crate::sandbox::Boundary;
@@ -22,6 +24,8 @@ pub struct Ctx {
     pub keychain: Keychain,
     /// The command-line binary: it serves the tools inside the boundary.
     pub steward: PathBuf,
+    /// The lines to GitHub.
+    pub accounts: Arc<Accounts>,
     found: Arc<Found>,
 }
 
@@ -40,12 +44,26 @@ impl Ctx {
         config: Arc<ConfigWatch>,
         steward: PathBuf,
     ) -> Self {
-        Self { home, store, clock, config, keychain: Keychain::from_env(), steward, found: Arc::default() }
+        Self {
+            home,
+            store,
+            clock,
+            config,
+            keychain: Keychain::from_env(),
+            steward,
+            accounts: Arc::default(),
+            found: Arc::default(),
+        }
     }
 
     /// The same with another keyring before it.
     pub fn with_keychain(self, keychain: Keychain) -> Self {
         Self { keychain, ..self }
+    }
+
+    /// The same with clients that behave so.
+    pub fn with_github(self, options: Options) -> Self {
+        Self { accounts: Arc::new(Accounts::new(options)), ..self }
     }
 
     /// The configuration in force, read again now: what is decided by it spends money or speaks.

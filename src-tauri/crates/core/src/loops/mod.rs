@@ -1,5 +1,6 @@
 //! The loops: observe, decide by the rules, record, act.
 
+pub mod accounts;
 mod context;
 mod failpoint;
 pub mod pause;

@@ -9,6 +9,8 @@ use super::StoreError;
 pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0001_init.sql"),
     include_str!("../../../../../migrations/0002_github.sql"),
+    include_str!("../../../../../migrations/0003_observer.sql"),
+    include_str!("../../../../../migrations/0004_effects.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

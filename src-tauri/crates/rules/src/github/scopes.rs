@@ -160,7 +160,8 @@ const fn want(
 }
 
 /// A scope that some system wants, and whether it is there.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ScopeRow {
     pub scope: String,
@@ -171,7 +172,8 @@ pub struct ScopeRow {
     pub wanted_by: Vec<ScopeUse>,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 #[cfg_attr(feature = "ts", derive(ts_rs::TS))]
 pub struct ScopeUse {
     pub system: System,

@@ -1,0 +1,125 @@
+//! The lines to GitHub: one client per account, made when it is first needed, from a token that only
+//! the keyring or the environment holds.
+
+use std::collections::HashMap;
+use std::sync::{Arc, PoisonError};
+
+use secrecy::SecretString;
+use steward_rules::ids::RepoName;
+use steward_rules::reading::{Cause, Why};
+use tokio::sync::Mutex;
+
+use super::Ctx;
+use crate::config::{Account, Config};
+use crate::github::{Client, HostBudget, OpenError, Options};
+use crate::keychain::{self, KeychainError};
+use crate::store::StoreError;
+
+/// Every client that is open, and the budgets they share by host.
+#[derive(Default)]
+pub struct Accounts {
+    options: Options,
+    clients: Mutex<HashMap<(String, String), Client>>,
+    budgets: std::sync::Mutex<HashMap<String, Arc<HostBudget>>>,
+}
+
+/// Why GitHub cannot be asked as an account.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAccount {
+    #[error("no account on {0} is configured; `steward auth login` adds one")]
+    NotConfigured(String),
+    #[error("nobody is signed in as {login} on {host}; `steward auth login` does it")]
+    SignedOut { host: String, login: String },
+    #[error(transparent)]
+    Keyring(#[from] KeychainError),
+    #[error(transparent)]
+    Open(#[from] OpenError),
+}
+
+impl NoAccount {
+    /// The same as the cause of an unread fact.
+    pub fn why(&self) -> Why {
+        match self {
+            Self::NotConfigured(_) | Self::SignedOut { .. } => {
+                Why::new(Cause::SignedOut, "sign in to GitHub")
+            }
+            Self::Keyring(error) => Why::new(Cause::SignedOut, error.to_string()),
+            Self::Open(error) => Why::new(Cause::NotReadYet, error.to_string()),
+        }
+    }
+}
+
+impl Accounts {
+    pub fn new(options: Options) -> Self {
+        Self { options, ..Self::default() }
+    }
+
+    pub fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// Forgets the client of an account: its token changed, or it signed out.
+    pub async fn forget(&self, account: &Account) {
+        self.clients.lock().await.remove(&key(account));
+    }
+
+    fn budget(&self, host: &str) -> Option<Arc<HostBudget>> {
+        self.budgets.lock().unwrap_or_else(PoisonError::into_inner).get(host).cloned()
+    }
+}
+
+fn key(account: &Account) -> (String, String) {
+    (account.host.to_ascii_lowercase(), account.login.to_ascii_lowercase())
+}
+
+/// The account that reads a repository: the one its block names, else the first of its host.
+pub fn account_of<'c>(config: &'c Config, host: &str, repo: &RepoName) -> Option<&'c Account> {
+    let named = config.repository(repo).and_then(|found| found.account.as_deref());
+    let mut there = config.accounts.iter().filter(|account| account.host.eq_ignore_ascii_case(host));
+    there.find(|account| named.is_none_or(|named| account.is_named(named)))
+}
+
+impl Ctx {
+    /// The budget that all clients of a host share, also while nobody is signed in to it yet.
+    pub async fn host_budget(&self, host: &str) -> Result<Arc<HostBudget>, StoreError> {
+        let host = host.to_ascii_lowercase();
+        if let Some(budget) = self.accounts.budget(&host) {
+            return Ok(budget);
+        }
+        let loaded = Arc::new(HostBudget::load(&host, &self.store).await?);
+        let mut budgets = self.accounts.budgets.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(Arc::clone(budgets.entry(host).or_insert(loaded)))
+    }
+
+    /// The token of an account, for git and for the client alone.
+    pub async fn token(&self, account: &Account) -> Result<SecretString, NoAccount> {
+        match self.keychain.get(&keychain::github(&account.host, &account.login)).await? {
+            Some(found) => Ok(found.secret),
+            None => Err(NoAccount::SignedOut { host: account.host.clone(), login: account.login.clone() }),
+        }
+    }
+
+    /// The client of an account, opened when it is first asked for.
+    pub async fn client(&self, account: &Account) -> Result<Client, NoAccount> {
+        let key = key(account);
+        let mut clients = self.accounts.clients.lock().await;
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let token = self.token(account).await?;
+        let budget = self.host_budget(&account.host).await.map_err(OpenError::from)?;
+        let options = self.accounts.options();
+        let client =
+            Client::open(&account.host, Some(&account.login), token, budget, &self.store, options).await?;
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    /// The client that reads this repository.
+    pub async fn client_of(&self, host: &str, repo: &RepoName) -> Result<Client, NoAccount> {
+        let config = self.config();
+        let account =
+            account_of(&config, host, repo).ok_or_else(|| NoAccount::NotConfigured(host.to_owned()))?;
+        self.client(account).await
+    }
+}
