@@ -313,7 +313,8 @@ fn an_integration_branch_on_this_machine_is_fetched_freshly() {
 
 #[test]
 fn a_remote_is_named_without_its_credentials() {
-    let parse = |url: &str| Remote::parse(url, Path::new("/w"), &["git.corp.example".to_owned()]);
+    let hosts = ["git.corp.example".to_owned(), "127.0.0.1:8443".to_owned()];
+    let parse = |url: &str| Remote::parse(url, Path::new("/w"), &hosts);
     for url in [
         "https://user:token@github.com/Owner/name.git",
         "git@github.com:Owner/name.git",
@@ -325,6 +326,10 @@ fn a_remote_is_named_without_its_credentials() {
     }
     assert_eq!(parse("https://x:y@git.corp.example/a/b").shown(), "git.corp.example/a/b");
     assert!(matches!(parse("https://x:y@git.corp.example/a/b"), Remote::GitHub { .. }));
+    assert_eq!(parse("https://git.corp.example:8443/a/b").shown(), "git.corp.example/a/b");
+    assert_eq!(parse("http://x:y@127.0.0.1:8443/a/b.git").shown(), "127.0.0.1:8443/a/b");
+    assert!(matches!(parse("http://127.0.0.1:8443/a/b.git"), Remote::GitHub { .. }));
+    assert_eq!(parse("http://127.0.0.1:8444/a/b"), Remote::Other("127.0.0.1/a/b".into()));
     assert_eq!(parse("https://me:pw@gitlab.com/a/b/c.git"), Remote::Other("gitlab.com/a/b/c.git".into()));
     assert_eq!(parse("../up"), Remote::Path("/w/../up".into()));
     assert_eq!(parse("file:///srv/x"), Remote::Path("/srv/x".into()));

@@ -16,6 +16,7 @@ mod github_client;
 mod hostile;
 mod keychain;
 mod lock;
+mod pulls;
 mod review_ends;
 mod review_flow;
 mod seat;

@@ -9,7 +9,7 @@ use steward_rules::ids::RepoName;
 pub enum Remote {
     /// No `origin`.
     None,
-    /// A repository on GitHub or a GitHub Enterprise host.
+    /// A repository on GitHub or a GitHub Enterprise host, as `accounts[].host` names it.
     GitHub { host: String, name: RepoName },
     /// A repository on this machine.
     Path(PathBuf),
@@ -19,7 +19,8 @@ pub enum Remote {
 
 impl Remote {
     /// Reads the address as git would; `relative_to` is the folder a relative path starts at.
-    /// `hosts` are the GitHub Enterprise hosts among the configured accounts.
+    /// `hosts` are the hosts of the configured accounts; one named with a port is met at that port
+    /// alone.
     pub fn parse(url: &str, relative_to: &std::path::Path, hosts: &[String]) -> Self {
         let url = url.trim();
         if url.is_empty() {
@@ -30,9 +31,9 @@ impl Remote {
                 return Self::Path(PathBuf::from(rest));
             }
             let (authority, path) = rest.split_once('/').unwrap_or((rest, ""));
-            (bare_host(authority), path)
+            (host_of(authority, hosts), path)
         } else if let Some((authority, path)) = scp_like(url) {
-            (bare_host(authority), path)
+            (host_of(authority, hosts), path)
         } else {
             return Self::Path(relative_to.join(url));
         };
@@ -68,9 +69,12 @@ fn scp_like(url: &str) -> Option<(&str, &str)> {
     Some((&url[..colon], &url[colon + 1..]))
 }
 
-/// The host of an authority: no user, no password, no port; lower case.
-fn bare_host(authority: &str) -> String {
-    let host = authority.rsplit('@').next().unwrap_or(authority);
-    let host = if host.starts_with('[') { host } else { host.split(':').next().unwrap_or(host) };
-    host.to_ascii_lowercase()
+/// The host of an authority in lower case: no user, no password, and no port unless a configured host
+/// has just this one.
+fn host_of(authority: &str, hosts: &[String]) -> String {
+    let host = authority.rsplit('@').next().unwrap_or(authority).to_ascii_lowercase();
+    if hosts.iter().any(|known| known.contains(':') && known.eq_ignore_ascii_case(&host)) {
+        return host;
+    }
+    if host.starts_with('[') { host } else { host.split(':').next().unwrap_or(&host).to_owned() }
 }

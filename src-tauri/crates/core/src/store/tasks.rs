@@ -2,11 +2,15 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use steward_rules::ids::{PullNumber, Sha, TaskId};
+use steward_rules::ids::{PullNumber, RepoName, Sha, TaskId};
 pub use steward_rules::review::lifecycle::RunState;
+use steward_rules::untrusted::Untrusted;
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
+
+/// Longest title taken from a commit's subject or a pull request.
+pub const TITLE: usize = 120;
 
 /// One task, and how much hangs on it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +20,8 @@ pub struct TaskRow {
     /// Title of the workspace, as the config file has it.
     pub workspace: Option<String>,
     pub workspace_path: Option<String>,
+    /// The repository's host, when it is not github.com; lower case.
+    pub host: Option<String>,
     pub repository: Option<String>,
     pub pull: Option<PullNumber>,
     pub branch: Option<String>,
@@ -44,6 +50,27 @@ pub struct NewBranchTask {
     pub state: RunState,
 }
 
+/// A task to be made for a pull request, as GitHub shows it now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewPullTask {
+    /// As in `accounts[].host`.
+    pub host: String,
+    pub repository: RepoName,
+    pub pull: PullNumber,
+    pub seen: PullHead,
+}
+
+/// What a pull request shows that its task holds too.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullHead {
+    pub title: Untrusted,
+    /// Name of the branch it comes from.
+    pub branch: String,
+    pub head: Sha,
+    /// `Done`, or `Running` while it is a draft.
+    pub state: RunState,
+}
+
 /// What was just read of a task's head.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HeadRead {
@@ -54,7 +81,7 @@ pub enum HeadRead {
 }
 
 const COLUMNS: &str =
-    "t.id, t.title, t.workspace, t.workspace_path, t.repository, t.pull, t.branch, t.head, t.head_at,
+    "t.id, t.title, t.workspace, t.workspace_path, t.host, t.repository, t.pull, t.branch, t.head, t.head_at,
     t.fork_point, t.state, t.unreadable, t.created_at, t.updated_at,
     (SELECT max(version) FROM contracts c WHERE c.task = t.id) AS contract_version,
     (SELECT count(*) FROM frames f WHERE f.task = t.id) AS frames,
@@ -76,6 +103,83 @@ pub fn create_for_branch(tx: &WriteTx<'_>, new: &NewBranchTask) -> Result<(TaskI
     )?;
     tx.topic("tasks")?;
     Ok((TaskId(id), true))
+}
+
+/// Makes a task for a pull request, or brings the one there is up to date; true when it is new.
+pub fn ensure_for_pull(tx: &WriteTx<'_>, new: &NewPullTask) -> Result<(TaskId, bool), StoreError> {
+    if let Some(found) = find_by_pull(tx, &new.host, &new.repository, new.pull)? {
+        record_pull_head(tx, found.id, &new.seen)?;
+        return Ok((found.id, false));
+    }
+    let (seen, now) = (&new.seen, At(tx.now()));
+    let id = tx.insert(
+        "INSERT INTO tasks (title, host, repository, pull, branch, head, head_at, state, created_at, updated_at)
+         VALUES (:title, :host, :repository, :pull, :branch, :head, :now, :state, :now, :now)",
+        named_params! {
+            ":title": seen.title.one_line(TITLE), ":host": other_host(&new.host),
+            ":repository": new.repository.to_string(), ":pull": new.pull.0, ":branch": seen.branch,
+            ":head": seen.head.as_str(), ":state": sql::to_word(&seen.state)?, ":now": now,
+        },
+    )?;
+    topic(tx, TaskId(id))?;
+    Ok((TaskId(id), true))
+}
+
+/// Records what a pull request shows now; true when its head is another than before. A run that ended
+/// in `error` or was `stopped` stays so.
+pub fn record_pull_head(tx: &WriteTx<'_>, id: TaskId, seen: &PullHead) -> Result<bool, StoreError> {
+    let Some(task) = get(tx, id)? else { return Ok(false) };
+    let state = match task.state {
+        RunState::Running | RunState::Done => seen.state,
+        RunState::Error | RunState::Stopped => task.state,
+    };
+    let title = seen.title.one_line(TITLE);
+    let moved = task.head.as_ref() != Some(&seen.head);
+    let same = task.title == title
+        && task.branch.as_ref() == Some(&seen.branch)
+        && task.state == state
+        && task.unreadable.is_none();
+    if same && !moved {
+        return Ok(false);
+    }
+    tx.execute(
+        "UPDATE tasks SET title = :title, branch = :branch, state = :state, unreadable = NULL,
+                head = :head, head_at = CASE WHEN head IS :head THEN head_at ELSE :now END,
+                updated_at = :now
+         WHERE id = :id",
+        named_params! {
+            ":title": title, ":branch": seen.branch, ":state": sql::to_word(&state)?,
+            ":head": seen.head.as_str(), ":now": At(tx.now()), ":id": id.0,
+        },
+    )?;
+    topic(tx, id)?;
+    Ok(moved)
+}
+
+/// The task of a pull request.
+pub fn find_by_pull(
+    tx: &ReadTx<'_>,
+    host: &str,
+    repository: &RepoName,
+    pull: PullNumber,
+) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(
+        &format!(
+            "SELECT {COLUMNS} FROM tasks t
+             WHERE coalesce(t.host, 'github.com') = coalesce(:host, 'github.com')
+               AND t.repository = :repository AND t.pull = :pull"
+        ),
+        named_params! {
+            ":host": other_host(host), ":repository": repository.to_string(), ":pull": pull.0,
+        },
+        read,
+    )
+}
+
+/// A host as the column holds it: nothing for github.com.
+fn other_host(host: &str) -> Option<String> {
+    let host = host.to_ascii_lowercase();
+    (host != "github.com").then_some(host)
 }
 
 /// The task of this number.
@@ -202,6 +306,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         title: row.get("title")?,
         workspace: row.get("workspace")?,
         workspace_path: row.get("workspace_path")?,
+        host: row.get("host")?,
         repository: row.get("repository")?,
         pull: row.get::<_, Option<i64>>("pull")?.map(PullNumber),
         branch: row.get("branch")?,

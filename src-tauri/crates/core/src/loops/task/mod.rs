@@ -15,14 +15,11 @@ use super::Ctx;
 use crate::config::WorkspaceMatch;
 use crate::frames::FrameError;
 use crate::git::{Git, GitError, Workspace};
-use crate::store::tasks::{self, HeadRead, NewBranchTask, RunState, TaskRow};
+use crate::store::tasks::{self, HeadRead, NewBranchTask, RunState, TITLE, TaskRow};
 use crate::store::{Durability, StoreError};
 
 /// How the reason of a branch that is not there begins.
 const GONE: &str = "the branch is gone";
-
-/// Longest title taken from a commit's subject.
-const TITLE: usize = 120;
 
 /// Why something could not be done with a task.
 #[derive(Debug, thiserror::Error)]
