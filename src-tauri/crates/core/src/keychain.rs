@@ -11,7 +11,7 @@ pub const SERVICE: &str = "steward";
 pub const AGENT: &str = "agent";
 /// Gives the agents' credential where no keyring can be, such as on a server.
 pub const AGENT_VARIABLE: &str = "STEWARD_AGENT_KEY";
-/// Gives the token of every GitHub account where no keyring can be.
+/// Gives the token of the GitHub accounts of one host where no keyring can be.
 pub const GITHUB_VARIABLE: &str = "STEWARD_GITHUB_TOKEN";
 
 /// The name under which the token of an account lies.
@@ -41,7 +41,7 @@ impl KeyringState {
                 Some("unlock the keyring (log in to the desktop, or open its password manager) and try again")
             }
             Self::Absent(_) => Some(
-                "start a Secret Service such as gnome-keyring or KWallet; on a machine without one set STEWARD_AGENT_KEY for this command",
+                "start a Secret Service such as gnome-keyring or KWallet; on a machine without one set STEWARD_GITHUB_TOKEN or STEWARD_AGENT_KEY for this command",
             ),
             Self::Denied => Some("allow Steward to use the keyring when it asks"),
         }
@@ -69,7 +69,7 @@ pub enum KeychainError {
     #[error("the keyring is locked; unlock it and try again")]
     Locked,
     #[error(
-        "there is no keyring here ({0}); start a Secret Service, or set STEWARD_AGENT_KEY for this command"
+        "there is no keyring here ({0}); start a Secret Service, or set STEWARD_GITHUB_TOKEN or STEWARD_AGENT_KEY for this command"
     )]
     Absent(String),
     #[error("the keyring refused; allow Steward to use it")]
@@ -114,9 +114,14 @@ impl Keychain {
         Self { agent: value, github: None }
     }
 
-    /// The same with this token before it, for every GitHub account.
+    /// The same with this token before it, for the GitHub accounts of one host.
     pub fn with_github_token(self, value: Option<SecretString>) -> Self {
         Self { github: value, ..self }
+    }
+
+    /// The token that the environment gives, for the accounts of one host.
+    pub fn github_token(&self) -> Option<SecretString> {
+        self.github.clone()
     }
 
     /// The secret of an account; `None` only when the open keyring holds none.

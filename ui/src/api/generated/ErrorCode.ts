@@ -3,4 +3,4 @@
 /**
  * Stable words for the kinds of failure. A new one is added only when a client must act differently.
  */
-export type ErrorCode = "not_found" | "bad_request" | "not_a_person" | "refused" | "config" | "read_only" | "store" | "git" | "agent" | "keyring" | "paused" | "internal";
+export type ErrorCode = "not_found" | "bad_request" | "not_a_person" | "refused" | "config" | "read_only" | "store" | "git" | "agent" | "keyring" | "signed_out" | "github" | "paused" | "internal";

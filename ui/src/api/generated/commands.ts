@@ -1,4 +1,9 @@
 // Made by `cargo xtask generate`. Do not edit.
+import type { AccountBy } from "./AccountBy";
+import type { AccountFromGh } from "./AccountFromGh";
+import type { AccountPage } from "./AccountPage";
+import type { AccountSignOut } from "./AccountSignOut";
+import type { AccountView } from "./AccountView";
 import type { AgentView } from "./AgentView";
 import type { BranchPage } from "./BranchPage";
 import type { ById } from "./ById";
@@ -19,6 +24,11 @@ import type { InboxPage } from "./InboxPage";
 import type { InboxUndo } from "./InboxUndo";
 import type { InspectView } from "./InspectView";
 import type { Nothing } from "./Nothing";
+import type { OfferPage } from "./OfferPage";
+import type { RepositoryAdd } from "./RepositoryAdd";
+import type { RepositoryByName } from "./RepositoryByName";
+import type { RepositoryMode } from "./RepositoryMode";
+import type { RepositoryView } from "./RepositoryView";
 import type { ReviewList } from "./ReviewList";
 import type { ReviewPage } from "./ReviewPage";
 import type { ReviewStart } from "./ReviewStart";
@@ -80,5 +90,13 @@ export interface Commands {
   pause: { request: Why; response: Status };
   resume: { request: Nothing; response: Status };
   budget: { request: Nothing; response: SpendView };
+  account_list: { request: Nothing; response: AccountPage };
+  account_from_gh: { request: AccountFromGh; response: AccountView };
+  account_check: { request: AccountBy; response: AccountView };
+  account_sign_out: { request: AccountSignOut; response: Done };
+  repository_add: { request: RepositoryAdd; response: RepositoryView };
+  repository_remove: { request: RepositoryByName; response: Done };
+  repository_mode: { request: RepositoryMode; response: RepositoryView };
+  repository_offers: { request: Nothing; response: OfferPage };
   doctor: { request: Nothing; response: DoctorView };
 }

@@ -1,7 +1,7 @@
 //! The list of commands. One line each; it makes the dispatch and the TypeScript map.
 
 use super::error::{ApiError, ErrorCode};
-use super::{Api, inbox, reviews, settings, system, tasks, workspaces};
+use super::{Api, accounts, inbox, offers, repositories, reviews, settings, system, tasks, workspaces};
 use super::{requests as rq, views as v};
 
 /// Calls a macro with every command: `name: Request => Response = function`.
@@ -42,6 +42,14 @@ macro_rules! commands {
             pause: Why => Status = system::pause,
             resume: Nothing => Status = system::resume,
             budget: Nothing => SpendView = system::budget,
+            account_list: Nothing => AccountPage = accounts::list,
+            account_from_gh: AccountFromGh => AccountView = accounts::from_gh,
+            account_check: AccountBy => AccountView = accounts::check,
+            account_sign_out: AccountSignOut => Done = accounts::sign_out,
+            repository_add: RepositoryAdd => RepositoryView = repositories::add,
+            repository_remove: RepositoryByName => Done = repositories::remove,
+            repository_mode: RepositoryMode => RepositoryView = repositories::mode,
+            repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
         }
     };

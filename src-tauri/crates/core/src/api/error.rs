@@ -42,6 +42,11 @@ pub enum ErrorCode {
     Agent,
     /// The OS keyring is absent, locked or denied.
     Keyring,
+    /// Nobody is signed in to GitHub there, or the token is not accepted any more.
+    SignedOut,
+    /// GitHub refuses, limits, or cannot be reached; the message says which.
+    #[serde(rename = "github")]
+    GitHub,
     /// Steward is paused.
     Paused,
     /// A defect of ours; the log has more.
@@ -72,6 +77,8 @@ impl ApiError {
             | ErrorCode::Git
             | ErrorCode::Agent
             | ErrorCode::Keyring
+            | ErrorCode::SignedOut
+            | ErrorCode::GitHub
             | ErrorCode::Paused
             | ErrorCode::Internal => 1,
         }

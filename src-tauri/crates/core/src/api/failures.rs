@@ -3,8 +3,13 @@
 use steward_rules::review::lifecycle::Refusal;
 
 use super::error::{ApiError, ErrorCode};
+use crate::config::edit::EditError;
 use crate::git::GitError;
+use crate::github::{GitHubError, OpenError};
 use crate::keychain::{KeychainError, KeyringState};
+use crate::loops::accounts::NoAccount;
+use crate::loops::accounts::gh::GhError;
+use crate::loops::accounts::sign_in::SignInError;
 use crate::loops::review::StartError;
 use crate::loops::task::TaskError;
 use crate::store::StoreError;
@@ -87,6 +92,91 @@ impl From<KeychainError> for ApiError {
         match hint {
             Some(hint) => failure.hint(hint),
             None => failure,
+        }
+    }
+}
+
+impl From<EditError> for ApiError {
+    fn from(error: EditError) -> Self {
+        Self::new(ErrorCode::Config, error.to_string()).hint("`steward config edit` opens the file")
+    }
+}
+
+impl From<GitHubError> for ApiError {
+    fn from(error: GitHubError) -> Self {
+        let code = match &error {
+            GitHubError::Auth => ErrorCode::SignedOut,
+            GitHubError::NotFound | GitHubError::Gone => ErrorCode::NotFound,
+            GitHubError::Forbidden { .. }
+            | GitHubError::Moved { .. }
+            | GitHubError::Validation { .. }
+            | GitHubError::Conflict { .. }
+            | GitHubError::RateLimited { .. }
+            | GitHubError::SecondaryLimited { .. }
+            | GitHubError::Server { .. }
+            | GitHubError::Network(_)
+            | GitHubError::Tls(_)
+            | GitHubError::Timeout(_)
+            | GitHubError::Truncated(_)
+            | GitHubError::Malformed(_)
+            | GitHubError::TooLarge(_)
+            | GitHubError::CaptivePortal => ErrorCode::GitHub,
+        };
+        Self::new(code, error.to_string()).hint(error.hint())
+    }
+}
+
+impl From<OpenError> for ApiError {
+    fn from(error: OpenError) -> Self {
+        match error {
+            OpenError::Host(error) => Self::new(ErrorCode::BadRequest, format!("host: {error}")),
+            OpenError::Store(error) => error.into(),
+            OpenError::GitHub(error) => error.into(),
+        }
+    }
+}
+
+impl From<NoAccount> for ApiError {
+    fn from(error: NoAccount) -> Self {
+        match error {
+            NoAccount::NotConfigured(_) | NoAccount::SignedOut { .. } => {
+                Self::new(ErrorCode::SignedOut, error.to_string()).hint("`steward auth login` signs in")
+            }
+            NoAccount::Keyring(error) => error.into(),
+            NoAccount::Open(error) => error.into(),
+        }
+    }
+}
+
+impl From<SignInError> for ApiError {
+    fn from(error: SignInError) -> Self {
+        let message = error.to_string();
+        match error {
+            SignInError::Host(_) => Self::new(ErrorCode::BadRequest, format!("host: {message}")),
+            SignInError::NotAToken => Self::new(ErrorCode::BadRequest, message)
+                .hint("paste it alone: https://github.com/settings/tokens makes one"),
+            SignInError::Shadowed => Self::new(ErrorCode::Refused, message)
+                .hint("unset it to keep a token in the keyring, or sign in with it: `steward auth login`"),
+            SignInError::NoneInEnvironment => Self::new(ErrorCode::BadRequest, message),
+            SignInError::OtherHost(_) => {
+                Self::new(ErrorCode::Refused, message).hint("keep the token of this host in the keyring")
+            }
+            SignInError::NotALogin(_) => Self::new(ErrorCode::GitHub, message),
+            SignInError::Gh(error) => match error {
+                GhError::NotInstalled => Self::new(ErrorCode::NotFound, message).hint(
+                    "install GitHub's command line, or paste a token: `steward auth login --with-token`",
+                ),
+                GhError::NotSignedIn(_) => Self::new(ErrorCode::SignedOut, message),
+                GhError::Slow | GhError::Io(_) => Self::new(ErrorCode::Internal, message)
+                    .hint("run `gh auth status` to see what it waits for"),
+            },
+            SignInError::Keyring(error) => error.into(),
+            SignInError::Open(error) => error.into(),
+            SignInError::GitHub(GitHubError::Auth) => Self::new(ErrorCode::SignedOut, message)
+                .hint("it is wrong, was revoked, has expired, or is of another host; nothing was kept"),
+            SignInError::GitHub(error) => error.into(),
+            SignInError::Config(error) => Self { message, ..Self::from(error) },
+            SignInError::Store(error) => error.into(),
         }
     }
 }

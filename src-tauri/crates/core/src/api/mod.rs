@@ -1,5 +1,6 @@
 //! What the window and the command line can ask: one list of commands, one dispatch, typed views.
 
+pub mod accounts;
 mod convert;
 pub mod credentials;
 mod dispatch;
@@ -8,6 +9,8 @@ pub mod error;
 mod failures;
 pub mod inbox;
 mod look;
+mod offers;
+pub mod repositories;
 pub mod requests;
 pub mod reviews;
 mod runtime;
@@ -40,7 +43,6 @@ use error::{ApiError, ErrorCode};
 pub struct Api {
     ctx: Ctx,
     caller: Caller,
-    keychain: Keychain,
     own: tokio::sync::Mutex<Option<runtime::OwnReview>>,
 }
 
@@ -70,7 +72,12 @@ impl Api {
         if let Err(error) = supervisor::take_up_left_over(&ctx).await {
             tracing::warn!(%error, "what an earlier runtime left is not taken up");
         }
-        Ok(Self { ctx, caller, keychain: Keychain::from_env(), own: tokio::sync::Mutex::default() })
+        Ok(Self::of(ctx, caller))
+    }
+
+    /// The same over a context that is there already.
+    pub fn of(ctx: Ctx, caller: Caller) -> Self {
+        Self { ctx, caller, own: tokio::sync::Mutex::default() }
     }
 
     /// The time by this installation's clock.
@@ -101,7 +108,7 @@ impl Api {
     }
 
     fn keychain(&self) -> &Keychain {
-        &self.keychain
+        &self.ctx.keychain
     }
 
     /// The caller as the start conditions take it.

@@ -151,6 +151,16 @@ request!(Why { why: String });
 
 request!(AccountBy { host: String, login: String });
 request!(
+    /// Signs an account out; with `remove` it leaves the config file too.
+    AccountSignOut {
+        host: String,
+        login: String,
+        #[ts(optional)]
+        #[serde(default)]
+        remove: Option<bool>,
+    }
+);
+request!(
     /// Takes the token that `gh` holds for this host.
     AccountFromGh { host: String }
 );

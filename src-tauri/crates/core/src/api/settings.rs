@@ -42,10 +42,13 @@ pub fn ensure_file(home: &Home) -> Result<PathBuf, ApiError> {
 
 /// Makes one edit that keeps comments, and puts it in force.
 pub(super) fn change(api: &Api, wanted: &Edit) -> Result<(), ApiError> {
+    change_at_once(api, std::slice::from_ref(wanted))
+}
+
+/// Makes several edits together, or none of them.
+pub(super) fn change_at_once(api: &Api, wanted: &[Edit]) -> Result<(), ApiError> {
     let person = std::env::var_os("HOME").map(PathBuf::from);
-    edit::edit_file(api.home(), person.as_deref(), wanted).map_err(|e| {
-        ApiError::new(ErrorCode::Config, e.to_string()).hint("`steward config edit` opens the file")
-    })?;
+    edit::edit_file_at_once(api.home(), person.as_deref(), wanted)?;
     api.context().config.reread();
     Ok(())
 }

@@ -48,6 +48,7 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
     let holder = lock::holder(api.home()).ok().flatten();
     let loaded = api.config();
     let mut reasons = reasons(api, &loaded);
+    reasons.extend(super::accounts::reasons(api, &loaded.config).await?);
     if let Some(recovery) = recovered.filter(|r| api.now() - r.at < RECOVERY_SHOWN) {
         reasons.push(v::StatusReason {
             code: "recovered".to_owned(),
@@ -60,7 +61,10 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
         v::RuntimeState::ReadOnly
     } else if paused.is_some() {
         v::RuntimeState::Paused
-    } else if reasons.iter().any(|r| !matches!(r.code.as_str(), "config_warning" | "recovered")) {
+    } else if reasons
+        .iter()
+        .any(|r| !matches!(r.code.as_str(), "config_warning" | "recovered" | "token_expires"))
+    {
         v::RuntimeState::Degraded
     } else if holder.is_none() {
         v::RuntimeState::NoRuntime

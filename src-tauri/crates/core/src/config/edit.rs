@@ -1,15 +1,16 @@
 //! Small changes to `config.yaml` that leave every other byte as it was, comments and all.
 //!
-//! An edit is one splice of the text. The result is parsed again and must mean exactly the old file
-//! with the edit; a file written in a form where that fails is left for the person to edit.
+//! An edit is a few splices of the text. The result of each is parsed again and must mean exactly the
+//! old file with that change; a file written in a form where that fails is left for the person to edit.
 
 use std::path::Path;
 
+use super::check;
 use super::problem::{Problem, Severity};
-use super::raw::{Entry, MAX_BYTES, Node, Spot, Value, parse};
-use super::types::ForgeChoice;
+use super::raw::{MAX_BYTES, Node, Spot, Value, parse};
+use super::step::{self, Step};
+use super::types::{ForgeChoice, RepoMode};
 use super::watch::write_private;
-use super::{check, splice};
 use crate::home::Home;
 
 /// A change that the app may make on a direct action of the person.
@@ -26,6 +27,32 @@ pub enum Edit {
     SetForge {
         title: String,
         forge: ForgeChoice,
+    },
+    AddAccount {
+        host: String,
+        login: String,
+    },
+    RemoveAccount {
+        host: String,
+        login: String,
+    },
+    /// Watches a repository; its mode is `observe` until it is set.
+    AddRepository {
+        name: String,
+        account: Option<String>,
+        preset: Option<String>,
+    },
+    RemoveRepository {
+        name: String,
+    },
+    SetMode {
+        name: String,
+        mode: RepoMode,
+    },
+    /// The classes that act by themselves: those that stand there keep their order, new ones follow.
+    SetAct {
+        name: String,
+        act: Vec<String>,
     },
     /// Sets one key of one block, such as `review.enabled`.
     Set {
@@ -48,11 +75,11 @@ pub enum Scalar {
 pub enum EditError {
     #[error("the file does not parse, so it is not changed: {0}")]
     Broken(Problem),
-    #[error("there is already a workspace `{0}`")]
+    #[error("{0} is there already")]
     Exists(String),
-    #[error("there is no workspace `{0}`")]
+    #[error("there is no {0}")]
     Absent(String),
-    #[error("several workspaces are called `{0}`; remove the right one with `steward config edit`")]
+    #[error("{0} stands in the file twice; remove the right one with `steward config edit`")]
     Several(String),
     #[error("the file is written in a form that cannot be changed safely; use `steward config edit`")]
     Form,
@@ -64,13 +91,21 @@ pub enum EditError {
 
 /// Makes the change in the file of this home, creating it from the template when there is none.
 pub fn edit_file(home: &Home, person: Option<&Path>, edit: &Edit) -> Result<(), EditError> {
+    edit_file_at_once(home, person, std::slice::from_ref(edit))
+}
+
+/// Makes several changes together: all of them stand in the file, or none.
+pub fn edit_file_at_once(home: &Home, person: Option<&Path>, edits: &[Edit]) -> Result<(), EditError> {
     let path = home.config_file();
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => super::TEMPLATE.to_owned(),
         Err(source) => return Err(EditError::Io { doing: "read", path, source }),
     };
-    let new = apply(&text, edit)?;
+    let mut new = text.clone();
+    for edit in edits {
+        new = apply(&new, edit)?;
+    }
     if let Some(problem) = new_error(&text, &new, person) {
         return Err(EditError::Refused(problem));
     }
@@ -113,128 +148,134 @@ pub fn apply(text: &str, edit: &Edit) -> Result<String, EditError> {
         let spot = Spot { line: broken.line, column: broken.column, ..Spot::default() };
         EditError::Broken(Problem::at(Severity::Fatal, spot, "", broken.message).with_snippet(text))
     })?;
-    let new = match edit {
-        Edit::AddWorkspace { title, .. } if !with_title(&root, title).is_empty() => {
-            return Err(EditError::Exists(title.clone()));
-        }
-        Edit::AddWorkspace { title, path, forge } => {
-            let mut fields =
-                vec![("title", Scalar::Text(title.clone())), ("path", Scalar::Text(path.clone()))];
-            match forge {
-                ForgeChoice::GitHub => {}
-                ForgeChoice::None => fields.push(("forge", Scalar::Text("none".to_owned()))),
-            }
-            splice::append_item(text, &root, "workspaces", &fields)
-        }
-        Edit::RemoveWorkspace { title } => match with_title(&root, title).as_slice() {
-            [] => return Err(EditError::Absent(title.clone())),
-            [index] => splice::remove_item(text, &root, "workspaces", *index),
-            [..] => return Err(EditError::Several(title.clone())),
-        },
-        Edit::SetForge { title, forge } => match with_title(&root, title).as_slice() {
-            [] => return Err(EditError::Absent(title.clone())),
-            [index] => splice::set_in_item(text, &root, "workspaces", *index, "forge", &forge_word(*forge)),
-            [..] => return Err(EditError::Several(title.clone())),
-        },
-        Edit::Set { block, key, value } => splice::set(text, &root, block, key, value),
-    };
-    let new = new.filter(|new| new.len() <= MAX_BYTES).ok_or(EditError::Form)?;
+    let step = step_of(&root, edit)?;
+    let new = step::splice(text, &root, &step).filter(|new| new.len() <= MAX_BYTES).ok_or(EditError::Form)?;
     let found = parse(&new).map_err(|_| EditError::Form)?;
-    if settled(found).same_as(&settled(expected(root, edit))) { Ok(new) } else { Err(EditError::Form) }
+    if step::is_that(root, &step, found) { Ok(new) } else { Err(EditError::Form) }
 }
 
-fn forge_word(forge: ForgeChoice) -> Scalar {
-    Scalar::Text(
-        match forge {
-            ForgeChoice::GitHub => "github",
-            ForgeChoice::None => "none",
-        }
-        .to_owned(),
-    )
-}
-
-/// Where the workspaces of this title stand in their list.
-fn with_title(root: &Node, title: &str) -> Vec<usize> {
-    let Some(Value::List(items)) = root.get("workspaces").map(|node| &node.value) else { return Vec::new() };
-    let named = |item: &Node| matches!(item.get("title"), Some(Node { value: Value::Text(text), .. }) if text == title);
-    items.iter().enumerate().filter(|(_, item)| named(item)).map(|(index, _)| index).collect()
-}
-
-/// What the edited file must mean.
-fn expected(mut root: Node, edit: &Edit) -> Node {
+/// Where in the file an edit happens, and what happens there.
+fn step_of(root: &Node, edit: &Edit) -> Result<Step, EditError> {
+    let text = |text: &str| Scalar::Text(text.to_owned());
     match edit {
         Edit::AddWorkspace { title, path, forge } => {
-            let mut entries = vec![text_entry("title", title), text_entry("path", path)];
-            if *forge == ForgeChoice::None {
-                entries.push(text_entry("forge", "none"));
+            let place = Place::Workspace(title);
+            let mut fields = vec![("title", text(title)), ("path", text(path))];
+            match forge {
+                ForgeChoice::GitHub => {}
+                ForgeChoice::None => fields.push(("forge", text("none"))),
             }
-            let node = child(&mut root, "workspaces");
-            let item = bare(Value::Map(entries));
-            match &mut node.value {
-                Value::List(items) => items.push(item),
-                other => *other = Value::List(vec![item]),
-            }
+            place.none(root)?;
+            Ok(Step::Append { list: place.list(), fields })
         }
-        Edit::RemoveWorkspace { title } => {
-            let index = with_title(&root, title).first().copied();
-            if let (Value::List(items), Some(index)) = (&mut child(&mut root, "workspaces").value, index) {
-                items.remove(index);
-            }
-        }
+        Edit::RemoveWorkspace { title } => Place::Workspace(title).removed(root),
         Edit::SetForge { title, forge } => {
-            let index = with_title(&root, title).first().copied();
-            if let (Value::List(items), Some(index), Scalar::Text(word)) =
-                (&mut child(&mut root, "workspaces").value, index, forge_word(*forge))
-            {
-                child(&mut items[index], "forge").value = Value::Text(word);
-            }
-        }
-        Edit::Set { block, key, value } => {
-            child(child(&mut root, block), key).value = match value {
-                Scalar::Bool(value) => Value::Bool(*value),
-                Scalar::Int(value) => Value::Int(*value),
-                Scalar::Float(value) => Value::Float(*value),
-                Scalar::Text(value) => Value::Text(value.clone()),
+            let word = match forge {
+                ForgeChoice::GitHub => "github",
+                ForgeChoice::None => "none",
             };
+            Place::Workspace(title).set(root, "forge", text(word))
+        }
+        Edit::AddAccount { host, login } => {
+            let place = Place::Account { host, login };
+            place.none(root)?;
+            Ok(Step::Append {
+                list: place.list(),
+                fields: vec![("host", text(host)), ("login", text(login))],
+            })
+        }
+        Edit::RemoveAccount { host, login } => Place::Account { host, login }.removed(root),
+        Edit::AddRepository { name, account, preset } => {
+            let place = Place::Repository(name);
+            let mut fields = vec![("name", text(name))];
+            fields.extend(account.as_deref().map(|account| ("account", text(account))));
+            fields.extend(preset.as_deref().map(|preset| ("preset", text(preset))));
+            fields.push(("mode", text("observe")));
+            place.none(root)?;
+            Ok(Step::Append { list: place.list(), fields })
+        }
+        Edit::RemoveRepository { name } => Place::Repository(name).removed(root),
+        Edit::SetMode { name, mode } => Place::Repository(name).set(root, "mode", text(mode.as_str())),
+        Edit::SetAct { name, act } => {
+            let place = Place::Repository(name);
+            let index = place.one(root)?;
+            Ok(Step::SetList { list: place.list(), index, key: "act", words: act.clone() })
+        }
+        Edit::Set { block, key, value } => Ok(Step::Set { block, key, value: value.clone() }),
+    }
+}
+
+/// An item of one of the lists of the file.
+enum Place<'e> {
+    Workspace(&'e str),
+    Account { host: &'e str, login: &'e str },
+    Repository(&'e str),
+}
+
+impl Place<'_> {
+    fn list(&self) -> &'static str {
+        match self {
+            Self::Workspace(_) => "workspaces",
+            Self::Account { .. } => "accounts",
+            Self::Repository(_) => "repositories",
         }
     }
-    root
-}
 
-fn bare(value: Value) -> Node {
-    Node { value, spot: Spot::default() }
-}
-
-fn text_entry(key: &str, value: &str) -> Entry {
-    Entry { key: key.to_owned(), key_spot: Spot::default(), node: bare(Value::Text(value.to_owned())) }
-}
-
-/// The value under a key, made when it is not there.
-fn child<'n>(node: &'n mut Node, key: &str) -> &'n mut Node {
-    if !matches!(node.value, Value::Map(_)) {
-        node.value = Value::Map(Vec::new());
+    fn shown(&self) -> String {
+        match self {
+            Self::Workspace(title) => format!("workspace `{title}`"),
+            Self::Account { host, login } => format!("account `{login}@{host}`"),
+            Self::Repository(name) => format!("repository `{name}`"),
+        }
     }
-    let Value::Map(entries) = &mut node.value else { unreachable!("BUG: it was made a map above") };
-    let index = entries.iter().position(|entry| entry.key == key).unwrap_or_else(|| {
-        entries.push(Entry { key: key.to_owned(), key_spot: Spot::default(), node: bare(Value::Null) });
-        entries.len() - 1
-    });
-    &mut entries[index].node
-}
 
-/// For a configuration a list without items, a block without keys and nothing are the same.
-fn settled(mut node: Node) -> Node {
-    if let Value::Map(entries) = &mut node.value {
-        for entry in entries {
-            let is_empty = match &entry.node.value {
-                Value::List(items) => items.is_empty(),
-                Value::Map(entries) => entries.is_empty(),
-                Value::Null | Value::Bool(_) | Value::Int(_) | Value::Float(_) | Value::Text(_) => false,
-            };
-            if is_empty {
-                entry.node.value = Value::Null;
+    fn is_at(&self, item: &Node) -> bool {
+        let text = |key: &str| match item.get(key).map(|node| &node.value) {
+            Some(Value::Text(text)) => Some(text.as_str()),
+            Some(
+                Value::Null
+                | Value::Bool(_)
+                | Value::Int(_)
+                | Value::Float(_)
+                | Value::List(_)
+                | Value::Map(_),
+            )
+            | None => None,
+        };
+        match self {
+            Self::Workspace(title) => text("title") == Some(title),
+            Self::Account { host, login } => {
+                text("login").is_some_and(|found| found.eq_ignore_ascii_case(login))
+                    && text("host").unwrap_or("github.com").eq_ignore_ascii_case(host)
             }
+            Self::Repository(name) => text("name").is_some_and(|found| found.eq_ignore_ascii_case(name)),
         }
     }
-    node
+
+    fn places(&self, root: &Node) -> Vec<usize> {
+        let Some(Value::List(items)) = root.get(self.list()).map(|node| &node.value) else {
+            return Vec::new();
+        };
+        items.iter().enumerate().filter(|(_, item)| self.is_at(item)).map(|(index, _)| index).collect()
+    }
+
+    fn one(&self, root: &Node) -> Result<usize, EditError> {
+        match self.places(root).as_slice() {
+            [] => Err(EditError::Absent(self.shown())),
+            [index] => Ok(*index),
+            [..] => Err(EditError::Several(self.shown())),
+        }
+    }
+
+    fn none(&self, root: &Node) -> Result<(), EditError> {
+        if self.places(root).is_empty() { Ok(()) } else { Err(EditError::Exists(self.shown())) }
+    }
+
+    fn removed(&self, root: &Node) -> Result<Step, EditError> {
+        Ok(Step::Remove { list: self.list(), index: self.one(root)? })
+    }
+
+    fn set(&self, root: &Node, key: &'static str, value: Scalar) -> Result<Step, EditError> {
+        Ok(Step::SetInItem { list: self.list(), index: self.one(root)?, key, value })
+    }
 }

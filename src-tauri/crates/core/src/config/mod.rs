@@ -11,6 +11,7 @@ mod resolve;
 mod review;
 pub mod seats;
 mod splice;
+mod step;
 mod types;
 mod watch;
 mod workspaces;
@@ -18,6 +19,7 @@ mod workspaces;
 use std::path::Path;
 
 pub use problem::{Problem, Severity};
+pub use repositories::{CLASSES, PRESETS};
 pub use resolve::{Effective, Origin};
 pub use types::{
     Account, Adapter, AgentChoice, CommitIdentity, Config, ForgeChoice, Notifications, QuietHours, RepoMode,

@@ -8,8 +8,11 @@ use super::resolve::{Origin, Resolving};
 use super::types::{RepoMode, Repository};
 use super::workspaces;
 
+/// Where the keys of a repository's policy come from (engine.md).
+pub const PRESETS: [&str; 4] = ["data-catalogue", "code-app", "docs-site", "observe-only"];
+
 /// Classes of effects (product.md, *Modes and powers*).
-const CLASSES: [&str; 17] = [
+pub const CLASSES: [&str; 17] = [
     "comment_review",
     "rerun_check",
     "retry_verdict",
@@ -50,7 +53,7 @@ pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository
             Some(None) => continue,
         };
         if let Some(preset) = &raw.preset {
-            cx.word(preset, &["data-catalogue", "code-app", "docs-site", "observe-only"]);
+            cx.word(preset, &PRESETS);
         }
         let act = raw.act.as_ref().map(|at| at.value.clone()).unwrap_or_default();
         for (place, class) in act.iter().enumerate() {

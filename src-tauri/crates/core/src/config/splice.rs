@@ -4,6 +4,7 @@
 
 use super::edit::Scalar;
 use super::raw::{Node, Value};
+use super::step;
 
 /// Sets `block.key`.
 pub(super) fn set(text: &str, root: &Node, block: &str, key: &str, value: &Scalar) -> Option<String> {
@@ -30,6 +31,51 @@ pub(super) fn set_in_item(
 ) -> Option<String> {
     let Value::List(items) = &root.get(list)?.value else { return None };
     set_key(text, items.get(index)?, key, &plain(value))
+}
+
+/// Sets a list of words under a key of the item at `index` of the list under `list`.
+pub(super) fn set_words_in_item(
+    text: &str,
+    root: &Node,
+    list: &str,
+    index: usize,
+    key: &str,
+    wanted: &[String],
+) -> Option<String> {
+    let Value::List(items) = &root.get(list)?.value else { return None };
+    let item = items.get(index)?;
+    let quoted = |word: &String| plain(&Scalar::Text(word.clone()));
+    let flow = |words: &[String]| format!("[{}]", words.iter().map(quoted).collect::<Vec<_>>().join(", "));
+    let Some(node) = item.get(key) else { return set_key(text, item, key, &flow(wanted)) };
+    let Value::List(words) = &node.value else { return set_key(text, item, key, &flow(wanted)) };
+    if node.spot.alias {
+        return None;
+    }
+    let ordered = step::ordered(node, wanted);
+    if is_flow(text, node) {
+        let range = node.spot.start..end_of(text, node)?;
+        let has_comment = text.get(range.clone())?.contains('#');
+        return (!has_comment).then(|| put(text, range, &flow(&ordered)));
+    }
+    let stands = |word: &String| words.iter().any(|item| step::word(item) == Some(word.as_str()));
+    let last = words.last()?;
+    let dash_of_last = dash(text, last)?;
+    let indent = &text[line_start(text, dash_of_last)..dash_of_last];
+    let added: Vec<String> = ordered
+        .iter()
+        .filter(|word| !stands(word))
+        .map(|word| format!("{indent}- {}", quoted(word)))
+        .collect();
+    let added: Vec<&str> = added.iter().map(String::as_str).collect();
+    let mut new = insert_lines(text, end_of(text, last)?, &added);
+    // From the last to the first, so that the places before stay where they are.
+    for item in words.iter().rev() {
+        if !step::word(item).is_some_and(|word| ordered.iter().any(|kept| kept == word)) {
+            let from = line_start(text, dash(text, item)?);
+            new = put(&new, from..line_end(text, end_of(text, item)?), "");
+        }
+    }
+    Some(new)
 }
 
 /// Sets a key of a map that is there.

@@ -191,6 +191,16 @@ pub enum RepoMode {
     Act,
 }
 
+impl RepoMode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Suggest => "suggest",
+            Self::Act => "act",
+        }
+    }
+}
+
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Notifications {
     pub quiet_hours: Option<QuietHours>,

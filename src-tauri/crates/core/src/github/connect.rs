@@ -37,7 +37,7 @@ pub enum Proxy {
 }
 
 /// How the way to a host is laid.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
     pub proxy: Proxy,
     /// Certificates trusted beside those of the system, as PEM. `SSL_CERT_FILE` replaces the system's.

@@ -1,6 +1,10 @@
 //! The lines to GitHub: one client per account, made when it is first needed, from a token that only
 //! the keyring or the environment holds.
 
+pub mod gh;
+pub mod sign_in;
+pub mod standing;
+
 use std::collections::HashMap;
 use std::sync::{Arc, PoisonError};
 
@@ -11,7 +15,7 @@ use tokio::sync::Mutex;
 
 use super::Ctx;
 use crate::config::{Account, Config};
-use crate::github::{Client, HostBudget, OpenError, Options};
+use crate::github::{Client, HostBudget, OpenError, Options, Route};
 use crate::keychain::{self, KeychainError};
 use crate::store::StoreError;
 
@@ -19,8 +23,16 @@ use crate::store::StoreError;
 #[derive(Default)]
 pub struct Accounts {
     options: Options,
-    clients: Mutex<HashMap<(String, String), Client>>,
+    clients: Mutex<Clients>,
     budgets: std::sync::Mutex<HashMap<String, Arc<HostBudget>>>,
+}
+
+/// The clients of one count of sign-ins: after the next one all of them are opened anew.
+#[derive(Default)]
+struct Clients {
+    turn: u64,
+    route: Route,
+    open: HashMap<(String, String), Client>,
 }
 
 /// Why GitHub cannot be asked as an account.
@@ -60,7 +72,7 @@ impl Accounts {
 
     /// Forgets the client of an account: its token changed, or it signed out.
     pub async fn forget(&self, account: &Account) {
-        self.clients.lock().await.remove(&key(account));
+        self.clients.lock().await.open.remove(&key(account));
     }
 
     fn budget(&self, host: &str) -> Option<Arc<HostBudget>> {
@@ -93,25 +105,50 @@ impl Ctx {
 
     /// The token of an account, for git and for the client alone.
     pub async fn token(&self, account: &Account) -> Result<SecretString, NoAccount> {
-        match self.keychain.get(&keychain::github(&account.host, &account.login)).await? {
+        let name = keychain::github(&account.host, &account.login);
+        let found = if self.environment_holds_token_of(&account.host) {
+            self.keychain.get(&name).await?
+        } else {
+            self.keychain.clone().with_github_token(None).get(&name).await?
+        };
+        match found {
             Some(found) => Ok(found.secret),
             None => Err(NoAccount::SignedOut { host: account.host.clone(), login: account.login.clone() }),
         }
     }
 
-    /// The client of an account, opened when it is first asked for.
+    /// True when `STEWARD_GITHUB_TOKEN` gives the token of this host's accounts: it belongs to the host of
+    /// the first account, and no other host ever gets it.
+    pub fn environment_holds_token_of(&self, host: &str) -> bool {
+        let given = self.keychain.github_token().is_some();
+        let config = self.config.current();
+        let first = config.config.accounts.first();
+        given && first.is_none_or(|first| first.host.eq_ignore_ascii_case(host))
+    }
+
+    /// How clients behave: as they were made to, on the way that the config file names.
+    pub fn github_options(&self) -> Options {
+        self.accounts.options().clone()
+    }
+
+    /// The client of an account, opened when it is first asked for and after each sign-in or sign-out of
+    /// any process.
     pub async fn client(&self, account: &Account) -> Result<Client, NoAccount> {
         let key = key(account);
+        let options = self.github_options();
+        let turn = self.store.read(standing::turn).await.map_err(OpenError::from)?;
         let mut clients = self.accounts.clients.lock().await;
-        if let Some(client) = clients.get(&key) {
+        if clients.turn != turn || clients.route != options.route {
+            *clients = Clients { turn, route: options.route.clone(), open: HashMap::new() };
+        }
+        if let Some(client) = clients.open.get(&key) {
             return Ok(client.clone());
         }
         let token = self.token(account).await?;
         let budget = self.host_budget(&account.host).await.map_err(OpenError::from)?;
-        let options = self.accounts.options();
         let client =
-            Client::open(&account.host, Some(&account.login), token, budget, &self.store, options).await?;
-        clients.insert(key, client.clone());
+            Client::open(&account.host, Some(&account.login), token, budget, &self.store, &options).await?;
+        clients.open.insert(key, client.clone());
         Ok(client)
     }
 

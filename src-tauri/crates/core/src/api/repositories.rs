@@ -1,0 +1,232 @@
+//! Watched repositories of the config file: adding, removing, and what Steward may do there.
+
+use steward_rules::ids::RepoName;
+
+use super::error::{ApiError, ErrorCode};
+use super::requests::{
+    ModeWord, RepositoryAdd, RepositoryByName, RepositoryMode, WorkspaceAdd, WorkspaceInspect,
+};
+use super::views as v;
+use super::{Api, convert, workspaces};
+use crate::config::edit::Edit;
+use crate::config::{Account, CLASSES, Config, PRESETS, RepoMode, Repository};
+use crate::github::GitHubError;
+use crate::loops::accounts::NoAccount;
+
+/// Watches a repository, by its name on GitHub as it is now where GitHub can be asked.
+pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView, ApiError> {
+    api.person("watch a repository")?;
+    let config = api.context().config();
+    let asked = Asked::parse(&request.name)?;
+    let account = account(&config, request.account.as_deref(), asked.host.as_deref())?;
+    let preset = request.preset.filter(|preset| !preset.trim().is_empty());
+    if let Some(preset) = preset.as_deref().filter(|preset| !PRESETS.contains(preset)) {
+        let message = format!("preset: `{}` is none of {}", convert::line(preset), PRESETS.join(", "));
+        return Err(ApiError::new(ErrorCode::BadRequest, message));
+    }
+    let name = match account {
+        Some(account) => name_on_github(api, account, &asked.name).await?,
+        None => asked.name,
+    };
+    if config.repository(&name).is_some() {
+        let message = format!("{name} is watched already");
+        return Err(ApiError::new(ErrorCode::Refused, message).hint("`steward repo show` shows it"));
+    }
+    let clone = match request.workspace_path {
+        Some(path) => Some(clone_of(api, &name, path).await?),
+        None => None,
+    };
+    // The first account is taken when none is named; the file says no more than it must.
+    let is_first = |account: &&Account| config.accounts.first().is_some_and(|first| first == *account);
+    let named = account.filter(|account| !is_first(account)).map(|account| {
+        let alone = config.accounts.iter().filter(|other| other.is_named(&account.login)).count() == 1;
+        if alone { account.login.clone() } else { format!("{}@{}", account.login, account.host) }
+    });
+    let edit = Edit::AddRepository { name: name.to_string(), account: named, preset };
+    super::settings::change(api, &edit)?;
+    if let Some(clone) = clone.flatten() {
+        workspaces::add(api, clone).await?;
+    }
+    changed(api).await?;
+    view(api, &name).await
+}
+
+/// Takes a repository out of the config file and forgets what was observed of it.
+pub async fn remove(api: &Api, request: RepositoryByName) -> Result<v::Done, ApiError> {
+    api.person("stop watching a repository")?;
+    let name = watched(&api.context().config(), &request.name)?.name.clone();
+    super::settings::change(api, &Edit::RemoveRepository { name: name.to_string() })?;
+    changed(api).await?;
+    Ok(v::Done { message: format!("{name} is not watched any more; its tasks and reviews stay") })
+}
+
+/// Sets the mode, and the classes that act by themselves when they are given. What widens waits for the
+/// person's confirmation.
+pub async fn mode(api: &Api, request: RepositoryMode) -> Result<v::RepositoryView, ApiError> {
+    api.person("change what Steward may do in a repository")?;
+    let name = watched(&api.context().config(), &request.name)?.name.clone();
+    let mode = match request.mode {
+        ModeWord::Observe => RepoMode::Observe,
+        ModeWord::Suggest => RepoMode::Suggest,
+        ModeWord::Act => RepoMode::Act,
+    };
+    let mut edits = vec![Edit::SetMode { name: name.to_string(), mode }];
+    if let Some(act) = request.act {
+        if let Some(class) = act.iter().find(|class| !CLASSES.contains(&class.as_str())) {
+            let message = format!("act: `{}` is no class of effects", convert::line(class));
+            return Err(ApiError::new(ErrorCode::BadRequest, message)
+                .hint(format!("the classes are {}", CLASSES.join(", "))));
+        }
+        edits.push(Edit::SetAct { name: name.to_string(), act });
+    }
+    super::settings::change_at_once(api, &edits)?;
+    changed(api).await?;
+    view(api, &name).await
+}
+
+/// The watched repository of this name.
+pub(super) fn watched<'c>(config: &'c Config, text: &str) -> Result<&'c Repository, ApiError> {
+    let name = Asked::parse(text)?.name;
+    config.repository(&name).ok_or_else(|| {
+        ApiError::new(ErrorCode::NotFound, format!("{name} is not watched"))
+            .hint("`steward repo list` lists what is, `steward repo add` adds it")
+    })
+}
+
+/// A name as a person gives it.
+struct Asked {
+    name: RepoName,
+    /// From an address.
+    host: Option<String>,
+}
+
+impl Asked {
+    /// Reads `owner/name` or the repository's address.
+    fn parse(text: &str) -> Result<Self, ApiError> {
+        let text = text.trim();
+        let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
+        let (host, path) = match address.and_then(|rest| rest.split_once('/')) {
+            Some((host, path)) => (Some(host.to_ascii_lowercase()), path),
+            None => (None, text),
+        };
+        let path = path.trim_end_matches('/');
+        let name = RepoName::parse(path.strip_suffix(".git").unwrap_or(path)).ok_or_else(|| {
+            let message = format!("name: `{}` is not `owner/name`", convert::line(text));
+            ApiError::new(ErrorCode::BadRequest, message)
+        })?;
+        Ok(Self { name, host })
+    }
+}
+
+/// The account a new repository is read as: the one that is named, else the first of its host.
+fn account<'c>(
+    config: &'c Config,
+    named: Option<&str>,
+    host: Option<&str>,
+) -> Result<Option<&'c Account>, ApiError> {
+    let on_host = |account: &&Account| host.is_none_or(|host| account.host.eq_ignore_ascii_case(host));
+    if let Some(named) = named.map(str::trim).filter(|named| !named.is_empty()) {
+        let mut found = config.accounts.iter().filter(|account| account.is_named(named)).filter(on_host);
+        return match (found.next(), found.next()) {
+            (Some(account), None) => Ok(Some(account)),
+            (Some(_), Some(_)) => {
+                let message = format!("account: {} is on several hosts", convert::line(named));
+                Err(ApiError::new(ErrorCode::BadRequest, message).hint("write it as LOGIN@HOST"))
+            }
+            (None, _) => {
+                let message = format!("account: there is no account {}", convert::line(named));
+                Err(ApiError::new(ErrorCode::BadRequest, message).hint("`steward auth status` lists them"))
+            }
+        };
+    }
+    let found = config.accounts.iter().find(on_host);
+    match (found, host) {
+        (None, Some(host)) if host != "github.com" => {
+            let message = format!("no account on {} is configured", convert::line(host));
+            Err(ApiError::new(ErrorCode::SignedOut, message)
+                .hint(format!("`steward auth login --host {}` adds one", convert::line(host))))
+        }
+        (found, _) => Ok(found),
+    }
+}
+
+/// What GitHub calls the repository now. Where GitHub cannot be asked, the name stands as it was given.
+async fn name_on_github(api: &Api, account: &Account, name: &RepoName) -> Result<RepoName, ApiError> {
+    let client = match api.context().client(account).await {
+        Ok(client) => client,
+        Err(NoAccount::SignedOut { .. } | NoAccount::NotConfigured(_) | NoAccount::Keyring(_)) => {
+            return Ok(name.clone());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    match client.reader().repo(name).await {
+        Ok(answer) => Ok(RepoName::parse(&answer.value.full_name).unwrap_or_else(|| name.clone())),
+        Err(error @ (GitHubError::NotFound | GitHubError::Gone)) => {
+            let message = format!("{name}: {error}");
+            Err(ApiError::new(ErrorCode::NotFound, message).hint(error.hint()))
+        }
+        // The observer shows what stands in the way; the wish of the person is kept.
+        Err(error) => {
+            tracing::warn!(%name, error = error.slug(), "a new repository could not be looked up");
+            Ok(name.clone())
+        }
+    }
+}
+
+/// What makes the clone at `path` a workspace; nothing when it is one already.
+async fn clone_of(api: &Api, name: &RepoName, path: String) -> Result<Option<WorkspaceAdd>, ApiError> {
+    let found = workspaces::inspect(api, WorkspaceInspect { path }).await?;
+    let is_clone = found.workspace.repository.as_deref().and_then(RepoName::parse);
+    if is_clone.as_ref() != Some(name) {
+        let message = match is_clone {
+            Some(other) => format!("workspacePath: this is a clone of {other}, not of {name}"),
+            None => format!("workspacePath: this is no clone of {name}: its origin leads elsewhere"),
+        };
+        return Err(ApiError::new(ErrorCode::BadRequest, message));
+    }
+    let config = api.context().config();
+    if config.workspaces.iter().any(|workspace| workspace.path.to_string_lossy() == found.path) {
+        return Ok(None);
+    }
+    let taken = |title: &str| config.workspaces.iter().any(|workspace| workspace.title == title);
+    let mut titles = [found.suggested_title, name.name.clone(), name.to_string()].into_iter();
+    let title = titles.find(|title| !title.is_empty() && !taken(title)).ok_or_else(|| {
+        ApiError::new(ErrorCode::Refused, "every title for this workspace is taken")
+            .hint("`steward workspace add --title …` gives it one")
+    })?;
+    Ok(Some(WorkspaceAdd { title, path: found.path, forge: None }))
+}
+
+/// Tells every window and the runtime that what is watched has changed.
+async fn changed(api: &Api) -> Result<(), ApiError> {
+    let told = api.store().write(crate::store::Durability::Normal, |tx| tx.topic("repositories")).await;
+    Ok(told?)
+}
+
+async fn view(api: &Api, name: &RepoName) -> Result<v::RepositoryView, ApiError> {
+    let config = api.context().config();
+    let found = config.repository(name).ok_or_else(|| {
+        ApiError::new(ErrorCode::Config, format!("{name} is in the config file, which is not in force"))
+            .hint("`steward config check` says why")
+    })?;
+    Ok(v::RepositoryView {
+        host: convert::line(config.host_of(found)),
+        name: found.name.to_string(),
+        account: found.account.as_deref().map(convert::line),
+        mode: found.mode.as_str().to_owned(),
+        act: found.act.clone(),
+        preset: found.preset.clone(),
+        workspace: None,
+        now_called: None,
+        default_branch: None,
+        private: None,
+        archived: None,
+        permission: None,
+        observed_at: None,
+        tried_at: None,
+        problem: None,
+        open_pulls: 0,
+        open_issues: 0,
+        unconfirmed: false,
+    })
+}
