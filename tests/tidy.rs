@@ -24,6 +24,7 @@ const FLOOR_ONE: &[&str] = &[
     "sandbox",
     "store",
     "telemetry",
+    "tmux",
 ];
 /// What every floor-1 module may use: where things stand, what is set, what time it is.
 const SHARED: &[&str] = &["clock", "config", "home", "store"];

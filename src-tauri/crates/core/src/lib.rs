@@ -1,6 +1,6 @@
 //! The world of Steward, and the loops that act in it.
 //!
-//! Floor 1 (`clock` … `telemetry`) wraps one outside thing each; floor 2 (`loops`) observes, decides
+//! Floor 1 (`clock` … `tmux`) wraps one outside thing each; floor 2 (`loops`) observes, decides
 //! through `steward-rules` and acts; floor 3 (`api`) is what the window and the command line call.
 
 pub mod agent;
@@ -17,3 +17,4 @@ pub mod loops;
 pub mod sandbox;
 pub mod store;
 pub mod telemetry;
+pub mod tmux;

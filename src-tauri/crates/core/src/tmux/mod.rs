@@ -1,0 +1,71 @@
+//! Reads and writes the panes of the person's own tmux.
+//!
+//! Panes are addressed by their number (`%12`) alone. Every keystroke is guarded inside the server: the
+//! command that checks the pane is the command that types, so that nothing can come between them.
+
+mod capture;
+mod error;
+mod list;
+mod run;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use capture::Capture;
+pub use error::TmuxError;
+pub use list::Pane;
+
+/// The tmux found on PATH and the server it talks to. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct Tmux {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    exe: PathBuf,
+    /// `-S` and its path, or nothing for the person's default server.
+    server: Vec<OsString>,
+    environment: Vec<(&'static str, OsString)>,
+    started: AtomicU64,
+}
+
+/// What tmux needs of the environment to find its server and its locale.
+const KEPT: &[&str] = &["PATH", "HOME", "TMUX_TMPDIR", "TMPDIR"];
+
+impl Tmux {
+    /// Finds tmux on PATH; it talks to the server Steward was started in, else to the default one.
+    pub fn find() -> Result<Self, TmuxError> {
+        let inside = std::env::var_os("TMUX").filter(|value| !value.is_empty());
+        let socket = inside.and_then(|value| {
+            let text = value.to_string_lossy().into_owned();
+            text.split(',').next().map(PathBuf::from)
+        });
+        Self::make(socket.as_deref())
+    }
+
+    /// As [`Self::find`], for the server behind one socket.
+    pub fn at(socket: &Path) -> Result<Self, TmuxError> {
+        Self::make(Some(socket))
+    }
+
+    fn make(socket: Option<&Path>) -> Result<Self, TmuxError> {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        let exe = std::env::split_paths(&path)
+            .filter(|dir| dir.is_absolute())
+            .map(|dir| dir.join("tmux"))
+            .find(|file| file.is_file())
+            .ok_or(TmuxError::Missing)?;
+        let server = socket.map_or_else(Vec::new, |path| vec!["-S".into(), path.as_os_str().to_owned()]);
+        let environment =
+            KEPT.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))).collect();
+        Ok(Self { inner: Arc::new(Inner { exe, server, environment, started: AtomicU64::new(0) }) })
+    }
+
+    /// How many tmux commands were started so far.
+    pub fn started(&self) -> u64 {
+        self.inner.started.load(Ordering::Relaxed)
+    }
+}

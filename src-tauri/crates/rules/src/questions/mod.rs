@@ -1,0 +1,3 @@
+//! Questions of agents to the owner: what a pane shows, and which keys may answer it.
+
+pub mod pane;

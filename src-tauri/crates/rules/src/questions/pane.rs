@@ -1,0 +1,14 @@
+//! What the pane of a watched agent shows, judged by facts alone (questions.md 2 and 3).
+//!
+//! Facts may prove `working`, `error`, a prompt or an idle composer. That something is a *question* is
+//! never said here: that is for the watcher seat or a NEED.
+
+mod address;
+mod screen;
+mod state;
+mod watch;
+
+pub use address::{Agent, PaneId, PaneIdError, PaneIdentity, is_shell};
+pub use screen::{Ink, Line, Screen};
+pub use state::{Choice, Composer, Fault, Judgement, Modal, PaneState, Prompt, Seen, Unsure};
+pub use watch::{Last, wants_look};
