@@ -6,6 +6,7 @@ mod backup;
 mod bad_input;
 mod boundary;
 mod config;
+mod config_github;
 mod corpus;
 mod desk;
 mod faults;

@@ -142,6 +142,8 @@ impl From<NoAccount> for ApiError {
             NoAccount::NotConfigured(_) | NoAccount::SignedOut { .. } => {
                 Self::new(ErrorCode::SignedOut, error.to_string()).hint("`steward auth login` signs in")
             }
+            NoAccount::Network(_) => Self::new(ErrorCode::Config, error.to_string())
+                .hint("correct `network` in the config file: `steward config edit`"),
             NoAccount::Keyring(error) => error.into(),
             NoAccount::Open(error) => error.into(),
         }
@@ -162,6 +164,7 @@ impl From<SignInError> for ApiError {
                 Self::new(ErrorCode::Refused, message).hint("keep the token of this host in the keyring")
             }
             SignInError::NotALogin(_) => Self::new(ErrorCode::GitHub, message),
+            SignInError::Way(error) => error.into(),
             SignInError::Gh(error) => match error {
                 GhError::NotInstalled => Self::new(ErrorCode::NotFound, message).hint(
                     "install GitHub's command line, or paste a token: `steward auth login --with-token`",

@@ -3,12 +3,15 @@
 //! From these the JSON Schema is made, so each key stands here once, with its sentence.
 
 use super::fields::{At, Opaque, block};
+use super::forge::EngineBlock;
 
 block! {
     /// The configuration of Steward. Everything Steward may do stands in this one file.
     RawConfig {
         /// Accounts on GitHub; their tokens lie in the keyring of the system.
         accounts: Vec<At<RawAccount>> = "accounts",
+        /// The way to GitHub.
+        network: RawNetwork = "network",
         /// Local checkouts in which agents work.
         workspaces: Vec<At<RawWorkspace>> = "workspaces",
         /// The review seat.
@@ -18,7 +21,7 @@ block! {
         /// Caps on money, over all agents.
         spend: RawSpend = "spend",
         /// The engine over pull requests and issues.
-        engine: Opaque = "engine",
+        engine: EngineBlock = "engine",
         /// The identity of commits that Steward makes.
         commit: RawCommit = "commit",
         /// Watched repositories.
@@ -39,9 +42,19 @@ block! {
 
 block! {
     RawAccount {
-        /// `github.com`, or the host of a GitHub Enterprise.
+        /// `github.com` (default), or the host of a GitHub Enterprise.
         host: String = "host",
         login: String = "login",
+    }
+}
+
+block! {
+    RawNetwork {
+        /// The proxy for every host, `http://[user:password@]host:port`; `none` for none. When absent,
+        /// `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` of the environment hold.
+        proxy: String = "proxy",
+        /// A PEM file of certificates that are trusted beside those of the system.
+        ca_file: String = "caFile",
     }
 }
 
@@ -127,7 +140,7 @@ block! {
     RawRepository {
         /// `owner/name`.
         name: String = "name",
-        /// The login whose token is used.
+        /// The login whose token is used, or `login@host`; the first account when absent.
         account: String = "account",
         /// `data-catalogue`, `code-app`, `docs-site` or `observe-only`.
         preset: String = "preset",
@@ -135,6 +148,9 @@ block! {
         mode: String = "mode",
         /// Classes of effects that may act by themselves.
         act: Vec<String> = "act",
+        /// How Steward's own clone is filled: `https` (default) with the account's token, or `ssh` with
+        /// your keys.
+        fetch: String = "fetch",
         policy: RawPolicy = "policy",
     }
 }

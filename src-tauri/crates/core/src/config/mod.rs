@@ -4,6 +4,7 @@
 pub mod blocks;
 pub mod edit;
 pub mod fields;
+mod forge;
 mod problem;
 pub mod raw;
 mod repositories;
@@ -22,8 +23,9 @@ pub use problem::{Problem, Severity};
 pub use repositories::{CLASSES, PRESETS};
 pub use resolve::{Effective, Origin};
 pub use types::{
-    Account, Adapter, AgentChoice, CommitIdentity, Config, ForgeChoice, Notifications, QuietHours, RepoMode,
-    Repository, Retention, Review, Role, Spend, Switch, Workspace, WorkspaceMatch,
+    Account, Adapter, AgentChoice, CommitIdentity, Config, Fetch, ForgeChoice, Network, NetworkProxy,
+    Notifications, QuietHours, RepoMode, Repository, Retention, Review, Role, Spend, Switch, Workspace,
+    WorkspaceMatch,
 };
 pub(crate) use watch::write_private;
 pub use watch::{ConfigWatch, Loaded, LoadedFrom};

@@ -5,8 +5,8 @@ use steward_rules::ids::RepoName;
 use super::blocks::RawConfig;
 use super::fields::At;
 use super::resolve::{Origin, Resolving};
-use super::types::{RepoMode, Repository};
-use super::workspaces;
+use super::types::{Account, Fetch, RepoMode, Repository};
+use super::{forge, workspaces};
 
 /// Where the keys of a repository's policy come from (engine.md).
 pub const PRESETS: [&str; 4] = ["data-catalogue", "code-app", "docs-site", "observe-only"];
@@ -32,7 +32,7 @@ pub const CLASSES: [&str; 17] = [
     "claim",
 ];
 
-pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository> {
+pub(super) fn resolve(raw: &RawConfig, accounts: &[Account], cx: &mut Resolving<'_>) -> Vec<Repository> {
     let Some(read) = raw.repositories.as_ref() else { return Vec::new() };
     let mut repositories: Vec<Repository> = Vec::new();
     for At { value: raw, spot, key } in &read.value {
@@ -64,6 +64,11 @@ pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository
             };
             cx.word(&at, &CLASSES);
         }
+        let fetch = match raw.fetch.as_ref().map(|at| cx.word(at, &Fetch::WORDS)) {
+            None | Some(Some(0)) => Fetch::Https,
+            Some(_) => Fetch::Ssh,
+        };
+        let account = forge::named(raw.account.as_ref(), accounts, cx);
         let (policy, integration_branch) = workspaces::policy(raw.policy.as_ref(), cx);
         if let Some(problem) = cx.problems.error_in(key) {
             let line = problem.line;
@@ -73,10 +78,11 @@ pub(super) fn resolve(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Repository
         cx.note(key.clone(), name.to_string(), Origin::File { line: spot.line });
         repositories.push(Repository {
             name,
-            account: raw.account.as_ref().map(|at| at.value.clone()),
+            account,
             preset: raw.preset.as_ref().map(|at| at.value.clone()),
             mode,
             act,
+            fetch,
             policy,
             integration_branch,
         });

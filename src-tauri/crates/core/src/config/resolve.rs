@@ -8,11 +8,11 @@ use serde_json::{Value as Json, json};
 
 use super::blocks::{RawAgent, RawConfig, RawNotifications, RawRetention, RawSpend};
 use super::fields::{At, FromNode, Opaque, Problems};
+use super::forge::{self, EngineBlock};
 use super::problem::{Problem, Severity, did_you_mean};
 use super::raw::{Node, Spot, Value};
 use super::types::{
-    Account, Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, Retention, Role, Spend,
-    Switch,
+    Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, Retention, Role, Spend, Switch,
 };
 use super::{repositories, review, workspaces};
 
@@ -144,44 +144,28 @@ pub(super) fn resolve(root: &Node, person: Option<&Path>) -> Result<Resolved, Pr
     let mut cx = Resolving { problems, effective: Vec::new(), person };
     let workspaces = workspaces::resolve(&raw, &mut cx);
     let review = review::resolve(raw.review.as_ref(), &workspaces, &mut cx);
+    let accounts = forge::accounts(&raw, &mut cx);
     let config = Config {
-        accounts: accounts(&raw, &mut cx),
+        network: forge::network(raw.network.as_ref(), &mut cx),
         review,
         agents: agents(&raw, &mut cx),
         spend: spend(raw.spend.as_ref(), &mut cx),
         commit: commit(&raw, &mut cx),
-        repositories: repositories::resolve(&raw, &mut cx),
+        repositories: repositories::resolve(&raw, &accounts, &mut cx),
         notifications: notifications(raw.notifications.as_ref(), &mut cx),
         retention: retention(raw.retention.as_ref(), &mut cx),
         editor: editor(&raw, &mut cx),
-        engine: switch("engine", raw.engine.as_ref(), &mut cx),
+        interval: forge::interval(raw.engine.as_ref(), &mut cx),
+        engine: engine(raw.engine, &mut cx),
         memory: switch("memory", raw.memory.as_ref(), &mut cx),
         questions: switch("questions", raw.questions.as_ref(), &mut cx),
         pipelines: pipelines(raw.pipelines.as_ref(), &mut cx),
+        accounts,
         workspaces,
     };
     let mut problems = cx.problems.0;
     problems.sort_by_key(|problem| (problem.line, problem.column));
     Ok(Resolved { config, problems, effective: cx.effective })
-}
-
-fn accounts(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Account> {
-    let read = raw.accounts.as_ref().map(|at| at.value.as_slice()).unwrap_or_default();
-    let mut accounts = Vec::new();
-    for At { value: account, spot, key } in read {
-        let spot = *spot;
-        let host = account.host.as_ref().map_or("github.com", |at| at.value.as_str()).to_owned();
-        let Some(login) = cx.required(account.login.as_ref(), spot, &format!("{key}.login")) else {
-            continue;
-        };
-        if host.contains('/') || host.trim() != host || host.is_empty() {
-            cx.error(spot, &format!("{key}.host"), "this must be a host name alone, such as `github.com`");
-            continue;
-        }
-        cx.note(key.clone(), format!("{login}@{host}"), Origin::File { line: spot.line });
-        accounts.push(Account { host, login: login.to_owned() });
-    }
-    accounts
 }
 
 fn agents(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<(Role, AgentChoice)> {
@@ -365,6 +349,11 @@ fn switch(name: &str, read: Option<&At<Opaque>>, cx: &mut Resolving<'_>) -> Swit
     };
     cx.note(key, enabled, origin);
     Switch { enabled, disabled_by }
+}
+
+fn engine(read: Option<At<EngineBlock>>, cx: &mut Resolving<'_>) -> Switch {
+    let block = read.map(|At { value, spot, key }| At { value: value.0, spot, key });
+    switch("engine", block.as_ref(), cx)
 }
 
 /// A list of pipelines; there is one, so the system is on.

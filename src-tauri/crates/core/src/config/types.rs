@@ -1,6 +1,7 @@
 //! The configuration in force: every value checked, every default filled in.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use chrono::NaiveTime;
 use serde::Serialize;
@@ -11,6 +12,8 @@ use steward_rules::review::policy::ReviewPolicy;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Config {
     pub accounts: Vec<Account>,
+    /// The way to GitHub.
+    pub network: Network,
     pub workspaces: Vec<Workspace>,
     pub review: Review,
     pub agents: Vec<(Role, AgentChoice)>,
@@ -22,6 +25,8 @@ pub struct Config {
     /// The command that opens a file at a line, split into words.
     pub editor: Option<Vec<String>>,
     pub engine: Switch,
+    /// How often watched repositories are looked at (`engine.interval`), whether the engine is on or not.
+    pub interval: Duration,
     pub memory: Switch,
     pub questions: Switch,
     pub pipelines: Switch,
@@ -43,6 +48,28 @@ impl Account {
             }
         }
     }
+}
+
+/// How GitHub is reached.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Network {
+    pub proxy: NetworkProxy,
+    /// Certificates trusted beside those of the system, as PEM.
+    pub ca_file: Option<PathBuf>,
+    /// The problem for which nothing goes out at all.
+    pub disabled_by: Option<String>,
+}
+
+/// Which proxy leads out.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum NetworkProxy {
+    /// What `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` say.
+    #[default]
+    Environment,
+    /// This one, `http://[user:password@]host:port`.
+    Only(String),
+    /// None, whatever the environment says.
+    None,
 }
 
 /// A titled local checkout.
@@ -180,6 +207,7 @@ pub struct Repository {
     pub preset: Option<String>,
     pub mode: RepoMode,
     pub act: Vec<String>,
+    pub fetch: Fetch,
     pub policy: ReviewPolicy,
     pub integration_branch: Option<String>,
 }
@@ -189,6 +217,27 @@ pub enum RepoMode {
     Observe,
     Suggest,
     Act,
+}
+
+/// How Steward's own clone is filled.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Fetch {
+    /// With the account's token.
+    #[default]
+    Https,
+    /// With the person's own ssh keys and agent.
+    Ssh,
+}
+
+impl Fetch {
+    pub const WORDS: [&'static str; 2] = ["https", "ssh"];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Https => "https",
+            Self::Ssh => "ssh",
+        }
+    }
 }
 
 impl RepoMode {

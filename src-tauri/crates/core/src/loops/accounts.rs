@@ -14,8 +14,8 @@ use steward_rules::reading::{Cause, Why};
 use tokio::sync::Mutex;
 
 use super::Ctx;
-use crate::config::{Account, Config};
-use crate::github::{Client, HostBudget, OpenError, Options, Route};
+use crate::config::{Account, Config, NetworkProxy};
+use crate::github::{Client, HostBudget, OpenError, Options, Proxy, Route};
 use crate::keychain::{self, KeychainError};
 use crate::store::StoreError;
 
@@ -42,6 +42,8 @@ pub enum NoAccount {
     NotConfigured(String),
     #[error("nobody is signed in as {login} on {host}; `steward auth login` does it")]
     SignedOut { host: String, login: String },
+    #[error("the way to GitHub is not in force: {0}")]
+    Network(String),
     #[error(transparent)]
     Keyring(#[from] KeychainError),
     #[error(transparent)]
@@ -55,6 +57,7 @@ impl NoAccount {
             Self::NotConfigured(_) | Self::SignedOut { .. } => {
                 Why::new(Cause::SignedOut, "sign in to GitHub")
             }
+            Self::Network(_) => Why::new(Cause::NotReadYet, self.to_string()),
             Self::Keyring(error) => Why::new(Cause::SignedOut, error.to_string()),
             Self::Open(error) => Why::new(Cause::NotReadYet, error.to_string()),
         }
@@ -127,15 +130,28 @@ impl Ctx {
     }
 
     /// How clients behave: as they were made to, on the way that the config file names.
-    pub fn github_options(&self) -> Options {
-        self.accounts.options().clone()
+    pub fn github_options(&self) -> Result<Options, NoAccount> {
+        let network = &self.config.current().config.network;
+        if let Some(problem) = &network.disabled_by {
+            return Err(NoAccount::Network(problem.clone()));
+        }
+        let mut options = self.accounts.options().clone();
+        match &network.proxy {
+            NetworkProxy::Environment => {}
+            NetworkProxy::Only(address) => options.route.proxy = Proxy::Only(address.clone()),
+            NetworkProxy::None => options.route.proxy = Proxy::Direct,
+        }
+        if let Some(file) = &network.ca_file {
+            options.route.ca_file = Some(file.clone());
+        }
+        Ok(options)
     }
 
     /// The client of an account, opened when it is first asked for and after each sign-in or sign-out of
     /// any process.
     pub async fn client(&self, account: &Account) -> Result<Client, NoAccount> {
         let key = key(account);
-        let options = self.github_options();
+        let options = self.github_options()?;
         let turn = self.store.read(standing::turn).await.map_err(OpenError::from)?;
         let mut clients = self.accounts.clients.lock().await;
         if clients.turn != turn || clients.route != options.route {

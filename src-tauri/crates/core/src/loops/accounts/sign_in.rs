@@ -3,6 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 use steward_rules::untrusted::Untrusted;
 
+use super::NoAccount;
 use super::gh::GhError;
 use super::standing::{self, Standing};
 use crate::config::Account;
@@ -30,6 +31,8 @@ pub enum SignInError {
     OtherHost(String),
     #[error("GitHub names the user of this token `{0}`, which is no login")]
     NotALogin(String),
+    #[error(transparent)]
+    Way(#[from] NoAccount),
     #[error(transparent)]
     Gh(#[from] GhError),
     #[error(transparent)]
@@ -137,7 +140,7 @@ pub async fn sign_out(ctx: &Ctx, account: &Account, entry: Entry) -> Result<Sign
 
 /// Asks GitHub again about the token of an account, and keeps what it said. A token that GitHub rejects
 /// is an answer too; the error is one that says nothing about the token.
-pub async fn check(ctx: &Ctx, account: &Account) -> Result<Standing, super::NoAccount> {
+pub async fn check(ctx: &Ctx, account: &Account) -> Result<Standing, NoAccount> {
     let client = ctx.client(account).await?;
     let now = ctx.clock.now();
     let standing = match client.reader().whoami().await {
@@ -185,7 +188,7 @@ fn one_word(token: &SecretString) -> Result<SecretString, SignInError> {
 /// Whose token it is, by GitHub's own word.
 async fn whose(ctx: &Ctx, host: &str, token: SecretString) -> Result<(Account, Standing), SignInError> {
     let budget = ctx.host_budget(host).await?;
-    let options = ctx.github_options();
+    let options = ctx.github_options()?;
     let client = Client::open(host, None, token, budget, &ctx.store, &options).await?;
     let user = client.reader().whoami().await?;
     if !is_login(&user.user.login) {
