@@ -18,8 +18,13 @@ CREATE TABLE repositories (
     permission     TEXT,                 -- what the account may do, in GitHub's word: READ … ADMIN
     observed_at    TEXT,                 -- the last whole observation
     tried_at       TEXT,                 -- the last attempt
+    listed_at      TEXT,                 -- when its lists were last read to their ends
+    searched_to    TEXT,                 -- what changed before is known, by GitHub's clock
+    extra_pulls    INTEGER NOT NULL DEFAULT 0, -- GitHub counted so many more than its whole list had
+    extra_issues   INTEGER NOT NULL DEFAULT 0,
     fault          TEXT,                 -- slug of why the last attempt was not whole
-    fault_detail   TEXT,
+    fault_detail   TEXT,                 -- a sentence
+    fault_hint     TEXT,                 -- the next step
     CHECK (fault IS NULL OR tried_at IS NOT NULL),
     UNIQUE (host, name)
 ) STRICT;
@@ -36,7 +41,7 @@ CREATE TABLE pulls (
     base_branch     TEXT NOT NULL,
     base            TEXT NOT NULL CHECK (length(base) = 40),
     draft           INTEGER NOT NULL CHECK (draft IN (0, 1)),
-    state           TEXT NOT NULL CHECK (state IN ('open', 'merged', 'closed')),
+    state           TEXT NOT NULL CHECK (state IN ('open', 'merged', 'closed', 'gone')),
     labels          TEXT NOT NULL DEFAULT '[]',
     rollup          TEXT,                -- all checks and statuses in GitHub's one word; NULL: none there
     mergeable       TEXT,
@@ -55,7 +60,7 @@ CREATE TABLE issues (
     node_id    TEXT NOT NULL,
     title      TEXT NOT NULL,
     author     TEXT NOT NULL,
-    state      TEXT NOT NULL CHECK (state IN ('open', 'closed')),
+    state      TEXT NOT NULL CHECK (state IN ('open', 'closed', 'gone')),
     labels     TEXT NOT NULL DEFAULT '[]',
     updated_at TEXT NOT NULL,
     seen_at    TEXT NOT NULL,

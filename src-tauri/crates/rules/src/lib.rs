@@ -7,6 +7,7 @@ pub mod caller;
 pub mod diff;
 pub mod github;
 pub mod ids;
+pub mod observing;
 pub mod questions;
 pub mod reading;
 pub mod review;

@@ -1,7 +1,9 @@
 //! The list of commands. One line each; it makes the dispatch and the TypeScript map.
 
 use super::error::{ApiError, ErrorCode};
-use super::{Api, accounts, inbox, offers, repositories, reviews, settings, system, tasks, workspaces};
+use super::{
+    Api, accounts, board, inbox, offers, repositories, reviews, settings, system, tasks, workspaces,
+};
 use super::{requests as rq, views as v};
 
 /// Calls a macro with every command: `name: Request => Response = function`.
@@ -35,6 +37,9 @@ macro_rules! commands {
             workspace_add: WorkspaceAdd => WorkspaceView = workspaces::add,
             workspace_remove: WorkspaceByTitle => Done = workspaces::remove,
             workspace_forge: WorkspaceForge => WorkspaceView = workspaces::forge,
+            repository_list: Nothing => RepositoryPage = board::list,
+            repository_board: RepositoryByName => BoardView = board::show,
+            observe_now: Nothing => ObserverView = board::observe_now,
             review_enable: Switch => Done = settings::enable_review,
             seats_seed: Nothing => Done = system::seats_seed,
             agent_report: Nothing => AgentView = system::agent_report,

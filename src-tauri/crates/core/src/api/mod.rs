@@ -1,6 +1,7 @@
 //! What the window and the command line can ask: one list of commands, one dispatch, typed views.
 
 pub mod accounts;
+pub mod board;
 mod convert;
 pub mod credentials;
 mod dispatch;

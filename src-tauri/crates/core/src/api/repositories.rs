@@ -12,6 +12,7 @@ use crate::config::edit::Edit;
 use crate::config::{Account, CLASSES, Config, PRESETS, RepoMode, Repository};
 use crate::github::GitHubError;
 use crate::loops::accounts::NoAccount;
+use crate::store::{Durability, repositories as observed};
 
 /// Watches a repository, by its name on GitHub as it is now where GitHub can be asked.
 pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView, ApiError> {
@@ -54,9 +55,13 @@ pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView,
 /// Takes a repository out of the config file and forgets what was observed of it.
 pub async fn remove(api: &Api, request: RepositoryByName) -> Result<v::Done, ApiError> {
     api.person("stop watching a repository")?;
-    let name = watched(&api.context().config(), &request.name)?.name.clone();
+    let config = api.context().config();
+    let found = watched(&config, &request.name)?;
+    let name = found.name.clone();
+    let host = config.host_of(found).to_owned();
     super::settings::change(api, &Edit::RemoveRepository { name: name.to_string() })?;
-    changed(api).await?;
+    let gone = name.clone();
+    api.store().write(Durability::Normal, move |tx| observed::remove(tx, &host, &gone)).await?;
     Ok(v::Done { message: format!("{name} is not watched any more; its tasks and reviews stay") })
 }
 
@@ -199,7 +204,7 @@ async fn clone_of(api: &Api, name: &RepoName, path: String) -> Result<Option<Wor
 
 /// Tells every window and the runtime that what is watched has changed.
 async fn changed(api: &Api) -> Result<(), ApiError> {
-    let told = api.store().write(crate::store::Durability::Normal, |tx| tx.topic("repositories")).await;
+    let told = api.store().write(Durability::Normal, |tx| tx.topic("repositories")).await;
     Ok(told?)
 }
 
@@ -209,24 +214,5 @@ async fn view(api: &Api, name: &RepoName) -> Result<v::RepositoryView, ApiError>
         ApiError::new(ErrorCode::Config, format!("{name} is in the config file, which is not in force"))
             .hint("`steward config check` says why")
     })?;
-    Ok(v::RepositoryView {
-        host: convert::line(config.host_of(found)),
-        name: found.name.to_string(),
-        account: found.account.as_deref().map(convert::line),
-        mode: found.mode.as_str().to_owned(),
-        act: found.act.clone(),
-        preset: found.preset.clone(),
-        workspace: None,
-        now_called: None,
-        default_branch: None,
-        private: None,
-        archived: None,
-        permission: None,
-        observed_at: None,
-        tried_at: None,
-        problem: None,
-        open_pulls: 0,
-        open_issues: 0,
-        unconfirmed: false,
-    })
+    super::board::view(api, found).await
 }

@@ -91,6 +91,7 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
         inbox_unread: inbox.unread,
         tasks,
         spend: spend(&loaded.config, &spent.0, &spent.1),
+        observer: super::board::observer(api).await?,
         now: api.now(),
     })
 }

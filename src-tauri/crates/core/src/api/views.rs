@@ -59,6 +59,7 @@ view!(
         inbox_unread: u32,
         tasks: u32,
         spend: SpendView,
+        observer: ObserverView,
         now: DateTime<Utc>,
     }
 );

@@ -3,6 +3,7 @@
 pub mod accounts;
 mod context;
 mod failpoint;
+pub mod observer;
 pub mod pause;
 pub mod review;
 pub mod seat;

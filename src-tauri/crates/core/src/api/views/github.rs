@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use steward_rules::github::scopes::ScopeRow;
+pub use steward_rules::observing::ObserverState;
 use ts_rs::TS;
 
 use super::{ReviewRow, StatusReason};
@@ -70,27 +71,6 @@ view!(
         seen_at: DateTime<Utc>,
     }
 );
-
-/// What the observer is doing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
-#[serde(rename_all = "snake_case")]
-#[ts(export)]
-pub enum ObserverState {
-    /// No repository is watched, so there is nothing to look at.
-    Off,
-    /// A tick is under way.
-    Looking,
-    /// Between two ticks.
-    Waiting,
-    /// The network is not there; what is shown is the last that was seen.
-    Offline,
-    /// A limit holds; nothing is asked until `next_tick`.
-    Limited,
-    /// No token to look with.
-    SignedOut,
-    /// The last tick did not see everything; each repository says why.
-    Incomplete,
-}
 
 view!(ObserverView {
     state: ObserverState,
