@@ -6,7 +6,10 @@
 mod capture;
 mod error;
 mod list;
+mod pressing;
 mod run;
+mod send;
+mod typing;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -16,6 +19,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 pub use capture::Capture;
 pub use error::TmuxError;
 pub use list::Pane;
+pub use pressing::{Press, Pressed};
+pub use typing::{Answer, Delivery, Journal, Reached, Undelivered};
 
 /// The tmux found on PATH and the server it talks to. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -30,6 +35,7 @@ struct Inner {
     server: Vec<OsString>,
     environment: Vec<(&'static str, OsString)>,
     started: AtomicU64,
+    senders: typing::Senders,
 }
 
 /// What tmux needs of the environment to find its server and its locale.
@@ -61,7 +67,15 @@ impl Tmux {
         let server = socket.map_or_else(Vec::new, |path| vec!["-S".into(), path.as_os_str().to_owned()]);
         let environment =
             KEPT.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))).collect();
-        Ok(Self { inner: Arc::new(Inner { exe, server, environment, started: AtomicU64::new(0) }) })
+        Ok(Self {
+            inner: Arc::new(Inner {
+                exe,
+                server,
+                environment,
+                started: AtomicU64::new(0),
+                senders: typing::Senders::default(),
+            }),
+        })
     }
 
     /// How many tmux commands were started so far.

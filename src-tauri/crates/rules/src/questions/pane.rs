@@ -4,11 +4,18 @@
 //! never said here: that is for the watcher seat or a NEED.
 
 mod address;
+mod judge;
+mod layout;
+mod modal;
 mod screen;
+mod shown;
+mod signs;
 mod state;
 mod watch;
 
 pub use address::{Agent, PaneId, PaneIdError, PaneIdentity, is_shell};
+pub use judge::{after_empty_ticks, judge};
 pub use screen::{Ink, Line, Screen};
+pub use shown::{Shown, shown};
 pub use state::{Choice, Composer, Fault, Judgement, Modal, PaneState, Prompt, Seen, Unsure};
 pub use watch::{Last, wants_look};

@@ -137,6 +137,8 @@ pub enum Seen {
 pub struct Judgement {
     pub state: PaneState,
     pub composer: Composer,
+    /// A spinner is drawn. Whether it moves, two looks say.
+    pub busy: bool,
     /// Hash of what the agent last said above its composer, stable under redraws and other widths.
     /// `None` where no composer shows what is above it.
     pub question: Option<String>,

@@ -1,0 +1,292 @@
+//! An answer into a pane: queued → typed → submitted → acknowledged, each step proved by a capture.
+
+use std::collections::HashMap;
+use std::future::Future;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use steward_rules::questions::keys::{Hold, Key, Obstacle, Piece, Refusal, Typable, may_type};
+use steward_rules::questions::pane::{
+    Agent, PaneId, PaneIdentity, Screen, Seen, Shown, is_shell, judge, shown,
+};
+use tokio::time::Instant;
+
+use super::send::{Keys, Sent};
+use super::{Capture, Tmux, TmuxError};
+
+/// Bytes of one keystroke command.
+const PIECE: usize = 200;
+/// How long a step may take to show.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// How long an acknowledgement may take to show.
+const ANSWER: Duration = Duration::from_secs(10);
+/// Between two captures while a step is awaited.
+const LOOK: Duration = Duration::from_millis(120);
+/// How long a composer must stand still before Enter: an Enter too close behind fast keys is taken as
+/// part of a paste.
+const STILL: Duration = Duration::from_millis(400);
+/// The first Enter and two more.
+const ENTERS: u8 = 3;
+
+/// An answer and the pane it is for, both as they were when the question was shown to the owner.
+#[derive(Debug, Clone)]
+pub struct Answer {
+    pub agent: Agent,
+    pub to: PaneIdentity,
+    /// Hash of the question that the pane showed; `None` when it did not come from the pane.
+    pub question: Option<String>,
+    pub text: Typable,
+}
+
+/// A step of the way, told before what follows it is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Reached {
+    /// Everything is checked; the next thing is the first key. Claims of a keystroke belong here.
+    Ready,
+    /// The composer holds the answer; Enter is next.
+    Typed,
+    /// The composer holds it no more.
+    Submitted,
+    /// The agent shows it, or works.
+    Acknowledged,
+}
+
+/// Who writes the steps down. `false` stops the delivery before its next key.
+pub trait Journal: Send {
+    fn reached(&mut self, at: Reached) -> impl Future<Output = bool> + Send;
+}
+
+/// How a delivery ended.
+#[derive(Debug)]
+pub enum Delivery {
+    Acknowledged,
+    /// Submitted, but neither the transcript nor the agent shows it.
+    Unacknowledged,
+    /// Nothing was typed.
+    Obstacle(Obstacle),
+    /// Something was or may have been typed, and it was not submitted.
+    Undelivered {
+        at: Reached,
+        why: Undelivered,
+    },
+}
+
+/// Why an answer did not arrive.
+#[derive(Debug, thiserror::Error)]
+pub enum Undelivered {
+    #[error("the composer never showed the answer")]
+    NotShown,
+    #[error("the agent did not take the answer after {ENTERS} times Enter")]
+    NotTaken,
+    #[error("a prompt opened over the composer")]
+    ModalOpened,
+    #[error("the pane changed while the answer was typed")]
+    PaneChanged,
+    #[error("the delivery was stopped")]
+    Stopped,
+    #[error(transparent)]
+    Tmux(#[from] TmuxError),
+}
+
+/// One sender per pane at a time.
+pub(super) type Senders = std::sync::Mutex<HashMap<PaneId, Arc<tokio::sync::Mutex<()>>>>;
+
+impl Tmux {
+    /// Types an answer and follows it until the agent has it.
+    ///
+    /// An answer of ours that already stands in the composer (after a crash) is submitted, not typed
+    /// again. No key goes out unless the pane and its program are still the same ones.
+    pub async fn type_answer(&self, answer: &Answer, journal: &mut impl Journal) -> Delivery {
+        let sender = self.sender(&answer.to.pane);
+        let _one_at_a_time = sender.lock().await;
+        let first = match self.look(&answer.to).await {
+            Ok(capture) => capture,
+            Err(obstacle) => return obstacle,
+        };
+        let ours = shown(answer.agent, &first.screen, answer.text.as_str());
+        if !ours.is_typed() {
+            if let Err(obstacle) = check(answer, &first.screen) {
+                return Delivery::Obstacle(obstacle);
+            }
+            if !journal.reached(Reached::Ready).await {
+                return Delivery::Undelivered { at: Reached::Ready, why: Undelivered::Stopped };
+            }
+            if let Err(why) = self.type_text(answer).await {
+                return Delivery::Undelivered { at: Reached::Ready, why };
+            }
+        }
+        if !journal.reached(Reached::Typed).await {
+            return Delivery::Undelivered { at: Reached::Typed, why: Undelivered::Stopped };
+        }
+        if let Err(why) = self.submit(answer).await {
+            return Delivery::Undelivered { at: Reached::Typed, why };
+        }
+        journal.reached(Reached::Submitted).await;
+        if self.acknowledged(answer).await {
+            journal.reached(Reached::Acknowledged).await;
+            Delivery::Acknowledged
+        } else {
+            Delivery::Unacknowledged
+        }
+    }
+
+    /// Where an answer stands in its pane now; what a restart asks before it does anything.
+    pub async fn find_answer(&self, answer: &Answer) -> Result<Shown, TmuxError> {
+        let capture = self.capture(&answer.to.pane).await?;
+        Ok(if capture.pane.identity == answer.to {
+            shown(answer.agent, &capture.screen, answer.text.as_str())
+        } else {
+            Shown::Other
+        })
+    }
+
+    pub(super) fn sender(&self, pane: &PaneId) -> Arc<tokio::sync::Mutex<()>> {
+        let mut senders = self.inner.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        senders.entry(pane.clone()).or_default().clone()
+    }
+
+    /// A fresh capture of exactly the pane that was meant, in a state in which keys reach its program.
+    pub(super) async fn look(&self, to: &PaneIdentity) -> Result<Capture, Delivery> {
+        let capture = match self.capture(&to.pane).await {
+            Ok(capture) => capture,
+            Err(TmuxError::NoPane { .. } | TmuxError::NoServer) => return Err(refused(Refusal::PaneGone)),
+            Err(error) => {
+                return Err(Delivery::Undelivered { at: Reached::Ready, why: error.into() });
+            }
+        };
+        let (pane, is) = (&capture.pane, &capture.pane.identity);
+        if is.server != to.server || is.first != to.first || pane.dead {
+            Err(refused(Refusal::PaneGone))
+        } else if is_shell(&is.foreground) {
+            Err(refused(Refusal::Shell))
+        } else if is.foreground != to.foreground {
+            Err(refused(Refusal::OtherProgram))
+        } else if pane.synchronized || pane.input_off {
+            Err(refused(Refusal::KeysLeadElsewhere))
+        } else if pane.in_mode {
+            Err(Delivery::Obstacle(Obstacle::Held(Hold::Scrolled)))
+        } else {
+            Ok(capture)
+        }
+    }
+
+    /// Types the whole text, the first piece proved before the rest follows.
+    async fn type_text(&self, answer: &Answer) -> Result<(), Undelivered> {
+        let pieces = answer.text.pieces(PIECE);
+        for (at, piece) in pieces.iter().enumerate() {
+            let keys = match piece {
+                Piece::Text(text) => Keys::Text(text),
+                Piece::LineBreak => Keys::LineBreak,
+            };
+            self.keys(answer, keys).await?;
+            if let (0, true, Piece::Text(text)) = (at, pieces.len() > 1, piece) {
+                self.until_typed(answer, text).await?;
+            }
+        }
+        if answer.text.wants_space() {
+            self.keys(answer, Keys::Text(" ")).await?;
+        }
+        self.until_typed(answer, answer.text.as_str()).await
+    }
+
+    async fn keys(&self, answer: &Answer, keys: Keys<'_>) -> Result<(), Undelivered> {
+        match self.send(&answer.to, keys, None).await? {
+            Sent::Sent => Ok(()),
+            Sent::Refused => Err(Undelivered::PaneChanged),
+        }
+    }
+
+    async fn until_typed(&self, answer: &Answer, text: &str) -> Result<(), Undelivered> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            match self.shown_now(answer, text).await? {
+                Shown::Composer | Shown::Placeholder => return Ok(()),
+                Shown::Modal => return Err(Undelivered::ModalOpened),
+                Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Other => {}
+            }
+            if Instant::now() >= until {
+                return Err(Undelivered::NotShown);
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn shown_now(&self, answer: &Answer, text: &str) -> Result<Shown, Undelivered> {
+        let capture = self.capture(&answer.to.pane).await?;
+        if capture.pane.identity != answer.to {
+            return Err(Undelivered::PaneChanged);
+        }
+        Ok(shown(answer.agent, &capture.screen, text))
+    }
+
+    /// Enter, and at most two more, each only while the composer is seen to hold the answer.
+    async fn submit(&self, answer: &Answer) -> Result<(), Undelivered> {
+        for _enter in 0..ENTERS {
+            self.until_still(answer).await?;
+            match self.shown_now(answer, answer.text.as_str()).await? {
+                Shown::Composer | Shown::Placeholder => {}
+                Shown::Modal => return Err(Undelivered::ModalOpened),
+                Shown::Transcript | Shown::Working => return Ok(()),
+                Shown::Nowhere | Shown::Other => return Err(Undelivered::NotShown),
+            }
+            self.keys(answer, Keys::Key(Key::Enter)).await?;
+            let until = Instant::now() + PATIENCE;
+            while Instant::now() < until {
+                tokio::time::sleep(LOOK).await;
+                match self.shown_now(answer, answer.text.as_str()).await? {
+                    Shown::Composer | Shown::Placeholder | Shown::Other => {}
+                    // The composer is empty, or a prompt came up over it: the agent took the words.
+                    Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Modal => return Ok(()),
+                }
+            }
+        }
+        Err(Undelivered::NotTaken)
+    }
+
+    /// Waits until the pane draws the same for a moment.
+    async fn until_still(&self, answer: &Answer) -> Result<(), Undelivered> {
+        let until = Instant::now() + PATIENCE;
+        let mut last: Option<(Screen, Instant)> = None;
+        while Instant::now() < until {
+            let screen = self.capture(&answer.to.pane).await?.screen;
+            match &last {
+                Some((before, since)) if *before == screen => {
+                    if since.elapsed() >= STILL {
+                        return Ok(());
+                    }
+                }
+                Some(_) | None => last = Some((screen, Instant::now())),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        // A clock in its status line never stands still; the check before Enter decides.
+        Ok(())
+    }
+
+    async fn acknowledged(&self, answer: &Answer) -> bool {
+        let until = Instant::now() + ANSWER;
+        loop {
+            match self.shown_now(answer, answer.text.as_str()).await {
+                Ok(Shown::Transcript | Shown::Working | Shown::Modal) => return true,
+                Ok(Shown::Nowhere | Shown::Other | Shown::Composer | Shown::Placeholder) => {}
+                Err(_gone) => return false,
+            }
+            if Instant::now() >= until {
+                return false;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+fn refused(refusal: Refusal) -> Delivery {
+    Delivery::Obstacle(Obstacle::Refused(refusal))
+}
+
+fn check(answer: &Answer, screen: &Screen) -> Result<(), Obstacle> {
+    if answer.text.has_line_breaks() && answer.agent == Agent::Generic {
+        return Err(Obstacle::Refused(Refusal::OneLineOnly));
+    }
+    let seen = Seen::Looked { first: screen.clone(), second: None };
+    may_type(&judge(answer.agent, &answer.to.foreground, &seen), answer.question.as_deref())
+}

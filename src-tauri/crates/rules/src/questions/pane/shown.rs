@@ -1,0 +1,89 @@
+//! Where a typed answer stands on a screen: the proof of each step of its delivery.
+
+use super::layout::Layout;
+use super::{Agent, Composer, Line, Screen, modal, signs};
+
+/// Where an answer is seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// In the composer, and nothing else is: typed, not submitted.
+    Composer,
+    /// The composer holds the agent's stand-in for a long paste: typed, not submitted.
+    Placeholder,
+    /// Not in the composer, which is empty, and in the transcript above it.
+    Transcript,
+    /// Not in the composer, which is empty, and the agent works.
+    Working,
+    /// The composer is empty and the answer is nowhere.
+    Nowhere,
+    /// A prompt is open.
+    Modal,
+    /// Something else is in the composer, or there is none.
+    Other,
+}
+
+impl Shown {
+    /// True while the answer waits in the composer for its Enter.
+    pub fn is_typed(self) -> bool {
+        matches!(self, Self::Composer | Self::Placeholder)
+    }
+}
+
+/// The share of a long answer that is looked for in a transcript, in characters without blanks: agents
+/// cut what they repeat.
+const REPEATED: usize = 60;
+
+/// Where `answer` stands on this screen.
+pub fn shown(agent: Agent, screen: &Screen, answer: &str) -> Shown {
+    let layout = Layout::of(agent, screen);
+    if modal::find(agent, screen, &layout).is_some() {
+        return Shown::Modal;
+    }
+    let ours = squeezed(answer);
+    match &layout.composer {
+        Composer::None => Shown::Other,
+        Composer::Draft { text } => in_composer(&squeezed(text.as_data()), &ours),
+        Composer::Empty => {
+            let start: String = ours.chars().take(REPEATED).collect();
+            let above: String = layout.above.iter().map(|line| squeezed(line.text())).collect();
+            if above.contains(&start) || layout.above.iter().any(is_sent_paste) {
+                Shown::Transcript
+            } else if signs::spinner(agent, &layout).is_some() {
+                Shown::Working
+            } else {
+                Shown::Nowhere
+            }
+        }
+    }
+}
+
+fn in_composer(there: &str, ours: &str) -> Shown {
+    if there == ours {
+        return Shown::Composer;
+    }
+    // A composer that scrolls shows the end of a long text.
+    if there.chars().count() >= REPEATED && ours.ends_with(there) {
+        return Shown::Composer;
+    }
+    if is_placeholder(there) { Shown::Placeholder } else { Shown::Other }
+}
+
+/// `[Pasted text #1 +12 lines]`, `[Pasted Content 2048 chars]`, alone in the composer, blanks left out.
+fn is_placeholder(there: &str) -> bool {
+    let inside = there.strip_prefix('[').and_then(|rest| rest.split_once(']'));
+    inside.is_some_and(|(words, rest)| {
+        let words = words.to_lowercase();
+        let known = words.starts_with("pastedtext#") || words.starts_with("pastedcontent");
+        known && (rest.is_empty() || rest.to_lowercase().starts_with("pasteagaintoexpand"))
+    })
+}
+
+fn is_sent_paste(line: &Line) -> bool {
+    let text = line.text().trim_start_matches(['❯', '›', '>', ' ']);
+    text.starts_with("[Pasted text #") || text.starts_with("[Pasted Content")
+}
+
+/// Without blanks: agents wrap and indent what they show.
+fn squeezed(text: &str) -> String {
+    text.chars().filter(|c| !c.is_whitespace()).collect()
+}
