@@ -438,7 +438,7 @@ async fn the_audit_chain_shows_every_change_from_outside() {
             store.write(Durability::Full, move |tx| audit::append(tx, "a", "b", "s", detail)).await.unwrap();
         }
         assert_eq!(store.read(audit::verify).await.unwrap(), audit::Chain::Whole { rows: 3 });
-        let newest = store.read(|tx| audit::newest(tx, 2)).await.unwrap();
+        let newest = store.read(|tx| audit::page(tx, None, None, 2)).await.unwrap();
         assert_eq!(newest.iter().map(|row| row.detail.as_str()).collect::<Vec<_>>(), ["three", "two"]);
         beside(&home).execute_batch(harm).unwrap();
         assert!(matches!(store.read(audit::verify).await.unwrap(), audit::Chain::Broken { .. }), "{harm}");

@@ -6,8 +6,11 @@
 pub mod caller;
 pub mod diff;
 pub mod github;
+pub mod guard;
 pub mod ids;
 pub mod observing;
+pub mod outgoing;
+pub mod power;
 pub mod questions;
 pub mod reading;
 pub mod review;

@@ -2,7 +2,7 @@
 
 use super::error::{ApiError, ErrorCode};
 use super::{
-    Api, accounts, board, inbox, offers, repositories, reviews, settings, system, tasks, workspaces,
+    Api, accounts, board, effects, inbox, offers, repositories, reviews, settings, system, tasks, workspaces,
 };
 use super::{requests as rq, views as v};
 
@@ -56,6 +56,14 @@ macro_rules! commands {
             repository_mode: RepositoryMode => RepositoryView = repositories::mode,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
+            effect_list: EffectList => EffectPage = effects::list,
+            effect_show: ById => EffectView = effects::show,
+            effect_send: ById => EffectView = effects::send,
+            effect_dismiss: ById => EffectView = effects::dismiss,
+            power_show: Nothing => PowerView = effects::power_show,
+            power_confirm: PowerConfirm => PowerView = effects::power_confirm,
+            audit_list: AuditList => AuditPage = effects::audit_list,
+            audit_verify: Nothing => ChainView = effects::audit_verify,
         }
     };
 }

@@ -6,6 +6,7 @@ mod convert;
 pub mod credentials;
 mod dispatch;
 mod editor;
+pub mod effects;
 pub mod error;
 mod failures;
 pub mod inbox;

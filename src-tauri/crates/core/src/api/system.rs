@@ -12,24 +12,24 @@ use crate::config::{Role, Severity, seats};
 use crate::home::Home;
 use crate::keychain::{AGENT, KeyringState};
 use crate::lock::{self, HolderKind};
+use crate::loops::effects::powers;
 use crate::loops::review::breaker;
 use crate::loops::{pause as pausing, seat, supervisor};
 use crate::sandbox::{self, Boundary, CheckId, CheckOutcome};
-use crate::store::audit::Chain;
 use crate::store::inbox::{self as store_inbox, EntryState};
 use crate::store::spending;
-use crate::store::{
-    Mode, StoreError, audit, backup as store_backup, doctor::CheckState, health, reviews, tasks,
-};
+use crate::store::{Mode, StoreError, backup as store_backup, doctor::CheckState, health, reviews, tasks};
 use crate::{agent, config};
 
 /// How long the status tells of a recovery.
 const RECOVERY_SHOWN: chrono::Duration = chrono::Duration::days(7);
 
 pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
+    let loaded = api.config();
+    let in_force = loaded.clone();
     let read = api
         .store()
-        .read(|tx| -> Result<_, StoreError> {
+        .read(move |tx| -> Result<_, StoreError> {
             let (open, held) = reviews::open_counts(tx)?;
             Ok((
                 pausing::current(tx)?,
@@ -41,12 +41,12 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
                 spending::today_and_month(tx)?,
                 supervisor::last_tick(tx)?,
                 health::last_recovery(tx)?,
+                powers::spend(tx, &in_force.config)?,
             ))
         })
         .await?;
-    let (paused, open_reviews, held_reviews, breaker_open, inbox, tasks, spent, tick, recovered) = read;
+    let (paused, open_reviews, held_reviews, breaker_open, inbox, tasks, spent, tick, recovered, caps) = read;
     let holder = lock::holder(api.home()).ok().flatten();
-    let loaded = api.config();
     let mut reasons = reasons(api, &loaded);
     reasons.extend(super::accounts::reasons(api, &loaded.config).await?);
     if let Some(recovery) = recovered.filter(|r| api.now() - r.at < RECOVERY_SHOWN) {
@@ -90,7 +90,7 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
         inbox_open: inbox.total,
         inbox_unread: inbox.unread,
         tasks,
-        spend: spend(&loaded.config, &spent.0, &spent.1),
+        spend: spend(caps, &spent.0, &spent.1),
         observer: super::board::observer(api).await?,
         now: api.now(),
     })
@@ -138,21 +138,27 @@ fn reasons(api: &Api, loaded: &config::Loaded) -> Vec<v::StatusReason> {
     reasons
 }
 
-fn spend(config: &config::Config, today: &spending::Spent, month: &spending::Spent) -> v::SpendView {
+fn spend(caps: config::Spend, today: &spending::Spent, month: &spending::Spent) -> v::SpendView {
     v::SpendView {
         today_usd: today.usd,
         month_usd: month.usd,
-        daily_cap_usd: config.spend.daily_usd,
-        monthly_cap_usd: config.spend.monthly_usd,
+        daily_cap_usd: caps.daily_usd,
+        monthly_cap_usd: caps.monthly_usd,
         unknown_today: today.unknown,
         tokens_today: today.tokens,
-        exhausted: today.usd >= config.spend.daily_usd || month.usd >= config.spend.monthly_usd,
+        exhausted: today.usd >= caps.daily_usd || month.usd >= caps.monthly_usd,
     }
 }
 
 pub async fn budget(api: &Api, _: Nothing) -> Result<v::SpendView, ApiError> {
-    let (today, month) = api.store().read(spending::today_and_month).await?;
-    Ok(spend(&api.config().config, &today, &month))
+    let loaded = api.config();
+    let (caps, (today, month)) = api
+        .store()
+        .read(move |tx| {
+            Ok::<_, StoreError>((powers::spend(tx, &loaded.config)?, spending::today_and_month(tx)?))
+        })
+        .await?;
+    Ok(spend(caps, &today, &month))
 }
 
 pub async fn pause(api: &Api, request: Why) -> Result<v::Status, ApiError> {
@@ -368,14 +374,4 @@ pub fn restore(home: &Home, from: &Path, caller: &Caller) -> Result<v::Done, Api
             None => format!("restored from {}", from.display()),
         },
     })
-}
-
-pub async fn verify_log(api: &Api) -> Result<v::Done, ApiError> {
-    match api.store().read(audit::verify).await? {
-        Chain::Whole { rows } => Ok(v::Done { message: format!("the audit log is whole: {rows} rows") }),
-        Chain::Broken { at } => {
-            Err(ApiError::new(ErrorCode::Store, format!("the audit log is broken at row {at}"))
-                .hint("compare with a backup: a row was changed or taken out"))
-        }
-    }
 }

@@ -2,6 +2,7 @@
 
 pub mod accounts;
 mod context;
+pub mod effects;
 mod failpoint;
 pub mod observer;
 pub mod pause;

@@ -54,11 +54,20 @@ pub fn append(
     )
 }
 
-/// The newest rows, newest first.
-pub fn newest(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<AuditRow>, StoreError> {
+/// The newest rows, newest first, from behind the row `after`; of one kind or its family (`effect` has
+/// `effect.done`), or of all.
+pub fn page(
+    tx: &ReadTx<'_>,
+    kind: Option<&str>,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Vec<AuditRow>, StoreError> {
     tx.query_all(
-        "SELECT id, at, actor, kind, subject, detail FROM audit ORDER BY id DESC LIMIT :limit",
-        rusqlite::named_params! { ":limit": limit },
+        "SELECT id, at, actor, kind, subject, detail FROM audit
+         WHERE (:after IS NULL OR id < :after)
+           AND (:kind IS NULL OR kind = :kind OR substr(kind, 1, length(:kind) + 1) = :kind || '.')
+         ORDER BY id DESC LIMIT :limit",
+        rusqlite::named_params! { ":kind": kind, ":after": after, ":limit": limit },
         read,
     )
 }

@@ -136,6 +136,20 @@ pub fn withdraw(tx: &WriteTx<'_>, kind: Kind, target: &str) -> Result<bool, Stor
     Ok(changed > 0)
 }
 
+/// Puts the entry of a target into Done for good, with a last word as its chip: what it asked for has
+/// happened and is not undone here. False when there is no entry.
+pub fn settle(tx: &WriteTx<'_>, kind: Kind, target: &str, chip: &str) -> Result<bool, StoreError> {
+    let Some(entry) = of_target(tx, kind, target)? else { return Ok(false) };
+    tx.execute(
+        "UPDATE inbox SET state = 'done', read = 1, snooze_until = NULL, chip = :chip, updated_at = :now
+         WHERE id = :id",
+        named_params! { ":id": entry.id.0, ":chip": chip, ":now": At(tx.now()) },
+    )?;
+    tx.execute("UPDATE inbox_history SET undone = 1 WHERE entry = :id", named_params! { ":id": entry.id.0 })?;
+    topic(tx, entry.id.0)?;
+    Ok(true)
+}
+
 /// One entry.
 pub fn get(tx: &ReadTx<'_>, id: EntryId) -> Result<Option<EntryRow>, StoreError> {
     tx.query_opt(

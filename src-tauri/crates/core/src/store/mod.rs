@@ -8,6 +8,7 @@ pub mod attached;
 pub mod audit;
 pub mod backup;
 pub mod doctor;
+pub mod effects;
 mod error;
 pub mod findings;
 pub mod gates;

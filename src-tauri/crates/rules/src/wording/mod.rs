@@ -1,5 +1,6 @@
 //! Every sentence a decision says to a person, one function each.
 
+pub mod effect;
 pub mod finding;
 pub mod gate;
 pub mod review;

@@ -6,6 +6,7 @@ use steward_rules::review::lifecycle::{EndReason, ReviewState};
 use steward_rules::review::verdict::{StaleReason, Verdict};
 use steward_rules::untrusted::Untrusted;
 
+use crate::loops::effects;
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::reviews::ReviewRecord;
 use crate::store::tasks::TaskRow;
@@ -124,6 +125,7 @@ pub(super) fn turn_stale(
     }
     inbox::withdraw(tx, Kind::Review, &target(review.id))?;
     notices::withdraw(tx, &notice_key(review.id))?;
+    effects::turned_stale(tx, review.id, reason)?;
     steps::add(tx, review.id, "state", &format!("stale: {}", reason.as_str()))?;
     tx.topic("tasks")
 }

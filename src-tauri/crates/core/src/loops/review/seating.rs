@@ -21,6 +21,7 @@ use crate::agent::{
 use crate::config::Role;
 use crate::git::{Workspace, WorkspaceState, export};
 use crate::keychain::AGENT;
+use crate::loops::effects::powers;
 use crate::loops::seat::{self, Seat};
 use crate::loops::task::{TaskError, blocking};
 use crate::loops::{Ctx, failpoint};
@@ -100,7 +101,8 @@ pub(super) async fn run(
     failpoint::reach("running");
     let before = workspace_state(ctx, &prepared).await;
     let (sender, receiver) = mpsc::channel(PENDING);
-    let caps = SpendCaps { daily_usd: config.spend.daily_usd, monthly_usd: config.spend.monthly_usd };
+    let spend = ctx.store.read(move |tx| powers::spend(tx, &config)).await?;
+    let caps = SpendCaps { daily_usd: spend.daily_usd, monthly_usd: spend.monthly_usd };
     let follower = tokio::spawn(follow(ctx.clone(), id, receiver, stop.clone(), caps));
     let outcome = agent::run(SeatRun {
         adapter,

@@ -4,7 +4,6 @@ use steward_rules::ids::{ReviewId, Sha, TaskId};
 use steward_rules::reading::Reading;
 use steward_rules::review::gate::{self, GateId, GateTable};
 use steward_rules::review::lifecycle::{EndReason, Outcome, ReviewState, settle as decide};
-use steward_rules::review::settings::ReviewSettings;
 use steward_rules::review::verdict::{self, StaleFacts, StaleReason, Verdict};
 use tokio_util::sync::CancellationToken;
 
@@ -12,8 +11,9 @@ use super::announce::{announce, turn_stale};
 use super::drive::{DriveError, Ended, end_in};
 use super::observe::observe;
 use super::start;
+use crate::config::Config;
 use crate::loops::task::{self, TaskError};
-use crate::loops::{Ctx, failpoint};
+use crate::loops::{Ctx, effects, failpoint};
 use crate::store::reviews::ReviewRecord;
 use crate::store::{Durability, ReadTx, StoreError, WriteTx, attached, gates, reviews, steps};
 
@@ -45,8 +45,8 @@ pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
             None
         }
     };
-    let settings = start::settings(&ctx.config());
-    ctx.store.write(Durability::Full, move |tx| settle_in(tx, id, &head, table.as_ref(), &settings)).await?;
+    let config = ctx.config();
+    ctx.store.write(Durability::Full, move |tx| settle_in(tx, id, &head, table.as_ref(), &config)).await?;
     failpoint::reach("settled");
     Ok(())
 }
@@ -57,8 +57,9 @@ fn settle_in(
     id: ReviewId,
     head: &Reading<Option<Sha>>,
     table: Option<&GateTable>,
-    settings: &ReviewSettings,
+    config: &Config,
 ) -> Result<(), StoreError> {
+    let settings = &start::settings(config);
     let Some(review) = reviews::get(tx, id)? else { return Ok(()) };
     if !matches!(review.state, ReviewState::Submitted | ReviewState::Held) || review.cancel_asked {
         return Ok(());
@@ -77,7 +78,10 @@ fn settle_in(
     };
     match outcome {
         Outcome::Publish { cap } => match table {
-            Some(table) => publish(tx, &review, cap, table, head),
+            Some(table) => {
+                publish(tx, &review, cap, table, head)?;
+                effects::want_comment(tx, config, id)
+            }
             None => Ok(()),
         },
         Outcome::Hold { undecided } => hold(tx, &review, &undecided),

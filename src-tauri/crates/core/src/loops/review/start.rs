@@ -12,6 +12,7 @@ use super::breaker;
 use super::observe::ci_now;
 use crate::config::{Config, Role};
 use crate::git::{BareClone, Workspace};
+use crate::loops::effects::powers;
 use crate::loops::seat::{self, SeatError};
 use crate::loops::task::{self, TaskError, blocking};
 use crate::loops::{Ctx, pause};
@@ -105,6 +106,8 @@ pub async fn start(ctx: &Ctx, ask: Ask) -> Result<ReviewId, StartError> {
     ctx.store
         .write(Durability::Full, move |tx| {
             let now = tx.now();
+            let caps = powers::spend(tx, &config)?;
+            facts.caps = SpendCaps { daily_usd: caps.daily_usd, monthly_usd: caps.monthly_usd };
             let facts = complete(tx, asked, facts)?;
             let sha = may_start(&facts, &settings, now)?;
             let new = NewReview {

@@ -1,0 +1,483 @@
+//! The journal of effects: each change of state is one guarded UPDATE and one row of the audit chain, in
+//! the same transaction.
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use steward_rules::ids::{PullNumber, ReviewId, Sha, TaskId};
+use steward_rules::power::EffectClass;
+use steward_rules::review::verdict::StaleReason;
+
+use super::sql::{self, At};
+use super::{ReadTx, StoreError, WriteTx, audit};
+
+/// Where an effect stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Wanted,
+    Suggested,
+    Approved,
+    Intended,
+    Done,
+    Failed,
+    Dismissed,
+    Obsolete,
+}
+
+impl State {
+    /// True when nothing further happens by itself.
+    pub fn is_final(self) -> bool {
+        match self {
+            Self::Done | Self::Failed | Self::Dismissed | Self::Obsolete => true,
+            Self::Wanted | Self::Suggested | Self::Approved | Self::Intended => false,
+        }
+    }
+}
+
+/// One effect as it is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EffectRow {
+    pub id: i64,
+    pub key: String,
+    pub class: EffectClass,
+    pub host: String,
+    /// `owner/name`.
+    pub repository: String,
+    pub number: Option<i64>,
+    pub head: Option<Sha>,
+    pub account: String,
+    pub review: Option<ReviewId>,
+    pub content: String,
+    pub state: State,
+    pub why: Option<String>,
+    pub detail: Option<String>,
+    pub attempt: u32,
+    pub looks: u32,
+    pub retry_at: Option<DateTime<Utc>>,
+    pub created_at: DateTime<Utc>,
+    pub decided_by: Option<String>,
+    pub intent_at: Option<DateTime<Utc>>,
+    pub outcome_at: Option<DateTime<Utc>>,
+    pub posted: Option<i64>,
+    pub evidence: Option<String>,
+    /// The task of its review, and whether the review is stale by now.
+    pub task: Option<TaskId>,
+    pub stale: Option<StaleReason>,
+}
+
+impl EffectRow {
+    /// True when a person said yes to it.
+    pub fn is_approved(&self) -> bool {
+        self.decided_by.as_deref() == Some("person")
+    }
+}
+
+/// An effect to be put into the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEffect {
+    pub key: String,
+    pub class: EffectClass,
+    pub host: String,
+    pub repository: String,
+    pub number: Option<i64>,
+    pub head: Option<Sha>,
+    pub account: String,
+    pub review: Option<ReviewId>,
+    pub content: String,
+    pub start: Start,
+}
+
+/// How an effect begins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Start {
+    Wanted,
+    Suggested,
+    Failed(Why),
+}
+
+/// A slug and its sentence.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    pub slug: String,
+    pub detail: String,
+}
+
+impl Why {
+    pub fn new(slug: &str, detail: impl Into<String>) -> Self {
+        Self { slug: slug.to_owned(), detail: detail.into() }
+    }
+}
+
+/// The pull request that a task follows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subject {
+    pub host: String,
+    pub repository: String,
+    pub pull: PullNumber,
+}
+
+/// What the audit chain keeps of an effect at each change.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Trail {
+    key: String,
+    class: EffectClass,
+    host: String,
+    repository: String,
+    number: Option<i64>,
+    head: Option<String>,
+    account: String,
+    /// SHA-256 of the text.
+    content: String,
+    state: State,
+    attempt: u32,
+    posted: Option<i64>,
+    why: Option<String>,
+    /// The comment that is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    taken_back: Option<u64>,
+}
+
+const FROM: &str = "effects e LEFT JOIN reviews r ON r.id = e.review";
+const COLUMNS: &str = "e.id, e.key, e.class, e.host, e.repository, e.number, e.head, e.account, e.review, e.content,
+    e.state, e.why, e.detail, e.attempt, e.looks, e.retry_at, e.created_at, e.decided_by, e.intent_at, e.outcome_at,
+    e.posted, e.evidence, r.task AS task, r.stale_reason AS stale";
+
+/// Puts an effect in, once per key. One that was not sent yet is replaced, and a yes to the older text
+/// with it; one that is being sent or was sent stays. True when the row is as asked now.
+pub fn put(tx: &WriteTx<'_>, new: &NewEffect) -> Result<(i64, bool), StoreError> {
+    let (state, why) = match &new.start {
+        Start::Wanted => (State::Wanted, None),
+        Start::Suggested => (State::Suggested, None),
+        Start::Failed(why) => (State::Failed, Some(why)),
+    };
+    let by = (state == State::Wanted).then_some("policy");
+    let outcome = state.is_final().then(|| At(tx.now()));
+    let changed = tx.execute(
+        "INSERT INTO effects (key, class, host, repository, number, head, account, review, content, state, why,
+                              detail, created_at, decided_by, outcome_at)
+         VALUES (:key, :class, :host, :repository, :number, :head, :account, :review, :content, :state, :why,
+                 :detail, :now, :by, :outcome)
+         ON CONFLICT (key) DO UPDATE SET
+            account = excluded.account, review = excluded.review, content = excluded.content,
+            state = excluded.state, why = excluded.why, detail = excluded.detail, retry_at = NULL,
+            created_at = excluded.created_at, decided_by = excluded.decided_by, outcome_at = excluded.outcome_at
+         WHERE effects.state NOT IN ('intended', 'done')",
+        named_params! {
+            ":key": new.key, ":class": sql::to_word(&new.class)?, ":host": new.host,
+            ":repository": new.repository, ":number": new.number, ":head": new.head.as_ref().map(Sha::as_str),
+            ":account": new.account, ":review": new.review.map(|id| id.0), ":content": new.content,
+            ":state": sql::to_word(&state)?, ":why": why.map(|why| &why.slug),
+            ":detail": why.map(|why| &why.detail), ":now": At(tx.now()), ":by": by, ":outcome": outcome,
+        },
+    )?;
+    let id =
+        tx.query_row("SELECT id FROM effects WHERE key = :key", named_params! { ":key": new.key }, |row| {
+            row.get::<_, i64>("id")
+        })?;
+    if changed > 0 {
+        trail(tx, id, "runtime", None)?;
+    }
+    Ok((id, changed > 0))
+}
+
+/// The effect of this number.
+pub fn get(tx: &ReadTx<'_>, id: i64) -> Result<Option<EffectRow>, StoreError> {
+    tx.query_opt(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.id = :id"), named_params! { ":id": id }, read)
+}
+
+/// The effects, newest first, from behind the effect `after`; a row more than `limit` says that there is
+/// another page.
+pub fn page(
+    tx: &ReadTx<'_>,
+    open: bool,
+    after: Option<i64>,
+    limit: u32,
+) -> Result<Vec<EffectRow>, StoreError> {
+    let shelf = if open { "e.state IN ('wanted', 'suggested', 'approved', 'intended')" } else { "1" };
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM {FROM} WHERE {shelf} AND (:after IS NULL OR e.id < :after)
+             ORDER BY e.id DESC LIMIT :limit"
+        ),
+        named_params! { ":after": after, ":limit": limit.saturating_add(1) },
+        read,
+    )
+}
+
+/// What is to be sent or looked for, oldest first.
+pub fn to_do(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM {FROM} WHERE e.state IN ('wanted', 'approved', 'intended') ORDER BY e.id"
+        ),
+        [],
+        read,
+    )
+}
+
+/// What waits for the person, oldest first.
+pub fn suggested(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
+    tx.query_all(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.state = 'suggested' ORDER BY e.id"), [], read)
+}
+
+/// The effects of a review that are not over, oldest first.
+pub fn open_of_review(tx: &ReadTx<'_>, review: ReviewId) -> Result<Vec<EffectRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM {FROM} WHERE e.review = :review
+               AND e.state IN ('wanted', 'suggested', 'approved') ORDER BY e.id"
+        ),
+        named_params! { ":review": review.0 },
+        read,
+    )
+}
+
+/// When something was sent to a host since `from`.
+pub fn sent_since(
+    tx: &ReadTx<'_>,
+    host: &str,
+    from: DateTime<Utc>,
+) -> Result<Vec<DateTime<Utc>>, StoreError> {
+    tx.query_all(
+        "SELECT intent_at FROM effects WHERE host = :host AND intent_at >= :from ORDER BY intent_at",
+        named_params! { ":host": host, ":from": At(from) },
+        |row| sql::time(row, "intent_at"),
+    )
+}
+
+/// The pull request of a task; `None` for a task of a branch alone.
+pub fn subject_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<Subject>, StoreError> {
+    tx.query_opt(
+        "SELECT coalesce(host, 'github.com') AS host, repository, pull FROM tasks
+         WHERE id = :id AND pull IS NOT NULL AND repository IS NOT NULL",
+        named_params! { ":id": task.0 },
+        |row| {
+            Ok(Subject {
+                host: row.get("host")?,
+                repository: row.get("repository")?,
+                pull: PullNumber(row.get("pull")?),
+            })
+        },
+    )
+}
+
+/// Makes it wait for the person; false when it is not waiting to go out.
+pub fn suggest(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = 'suggested', why = NULL, detail = NULL, retry_at = NULL, decided_by = NULL
+         WHERE id = :id AND state = 'wanted'",
+        named_params! { ":id": id },
+    )?;
+    changed_by(tx, changed, id, "runtime")
+}
+
+/// The person says yes to exactly this text; false when it waits for nobody.
+pub fn approve(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = 'approved', why = NULL, detail = NULL, retry_at = NULL, outcome_at = NULL,
+                attempt = 0, decided_by = 'person'
+         WHERE id = :id AND state IN ('suggested', 'failed')",
+        named_params! { ":id": id },
+    )?;
+    changed_by(tx, changed, id, "person")
+}
+
+/// The person says no; false when it is over or under way.
+pub fn dismiss(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = 'dismissed', why = NULL, detail = NULL, retry_at = NULL, outcome_at = :now,
+                decided_by = 'person'
+         WHERE id = :id AND state IN ('suggested', 'wanted', 'approved', 'failed')",
+        named_params! { ":id": id, ":now": At(tx.now()) },
+    )?;
+    changed_by(tx, changed, id, "person")
+}
+
+/// Writes down that it goes out now, before it does; the number of the attempt, or `None` when it may not.
+pub fn intend(tx: &WriteTx<'_>, id: i64) -> Result<Option<u32>, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = 'intended', why = NULL, detail = NULL, retry_at = NULL, looks = 0,
+                posted = NULL, evidence = NULL, attempt = attempt + 1, intent_at = :now
+         WHERE id = :id AND state IN ('wanted', 'approved', 'intended')",
+        named_params! { ":id": id, ":now": At(tx.now()) },
+    )?;
+    if !changed_by(tx, changed, id, "runtime")? {
+        return Ok(None);
+    }
+    Ok(get(tx, id)?.map(|row| row.attempt))
+}
+
+/// GitHub says that it made it. What else may be there is looked for next.
+pub fn posted(tx: &WriteTx<'_>, id: i64, made: u64, address: Option<&str>) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET posted = :made, evidence = :address, looks = 0 WHERE id = :id AND state = 'intended'",
+        named_params! { ":id": id, ":made": made as i64, ":address": address },
+    )?;
+    changed_by(tx, changed, id, "runtime")
+}
+
+/// Writes down that a second comment of ours is taken back, before it is.
+pub fn take_back(tx: &WriteTx<'_>, id: i64, comment: u64) -> Result<(), StoreError> {
+    trail(tx, id, "runtime", Some(comment))
+}
+
+/// It certainly did not go out, and no attempt is spent: it waits again as it did before the intent.
+pub fn give_back(
+    tx: &WriteTx<'_>,
+    id: i64,
+    why: &Why,
+    retry_at: Option<DateTime<Utc>>,
+) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = CASE decided_by WHEN 'person' THEN 'approved' ELSE 'wanted' END,
+                attempt = max(attempt - 1, 0), why = :why, detail = :detail, retry_at = :retry
+         WHERE id = :id AND state = 'intended'",
+        named_params! { ":id": id, ":why": why.slug, ":detail": why.detail, ":retry": retry_at.map(At) },
+    )?;
+    changed_by(tx, changed, id, "runtime")
+}
+
+/// Says what it waits for and when it is looked at again. `looked`: the thread was read in vain.
+pub fn hold(
+    tx: &WriteTx<'_>,
+    id: i64,
+    why: &Why,
+    retry_at: Option<DateTime<Utc>>,
+    looked: bool,
+) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET why = :why, detail = :detail, retry_at = :retry, looks = looks + :looked
+         WHERE id = :id AND state IN ('wanted', 'suggested', 'approved', 'intended')
+           AND (why IS NOT :why OR detail IS NOT :detail OR retry_at IS NOT :retry OR :looked)",
+        named_params! {
+            ":id": id, ":why": why.slug, ":detail": why.detail, ":retry": retry_at.map(At), ":looked": looked,
+        },
+    )?;
+    if changed > 0 {
+        topics(tx, id)?;
+    }
+    Ok(changed > 0)
+}
+
+/// It is there.
+pub fn finish(tx: &WriteTx<'_>, id: i64, made: u64, address: Option<&str>) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = 'done', why = NULL, detail = NULL, retry_at = NULL, outcome_at = :now,
+                posted = :made, evidence = coalesce(:address, evidence)
+         WHERE id = :id AND state IN ('wanted', 'approved', 'intended')",
+        named_params! { ":id": id, ":now": At(tx.now()), ":made": made as i64, ":address": address },
+    )?;
+    changed_by(tx, changed, id, "runtime")
+}
+
+/// It does not go out: it failed, or what it was decided for is no longer so.
+pub fn end(tx: &WriteTx<'_>, id: i64, state: State, why: &Why) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = :state, why = :why, detail = :detail, retry_at = NULL, outcome_at = :now
+         WHERE id = :id AND state IN ('wanted', 'suggested', 'approved', 'intended')",
+        named_params! {
+            ":id": id, ":state": sql::to_word(&state)?, ":why": why.slug, ":detail": why.detail,
+            ":now": At(tx.now()),
+        },
+    )?;
+    changed_by(tx, changed, id, "runtime")
+}
+
+/// The first effect whose row is not what the audit chain says of it last.
+pub fn disagreement(tx: &ReadTx<'_>) -> Result<Option<i64>, StoreError> {
+    let last = tx.query_all(
+        "SELECT a.subject, a.detail FROM audit a
+         JOIN (SELECT max(id) AS id FROM audit WHERE kind LIKE 'effect.%' GROUP BY subject) newest
+           ON newest.id = a.id",
+        [],
+        |row| Ok((row.get::<_, String>("subject")?, row.get::<_, String>("detail")?)),
+    )?;
+    let rows = tx.query_all(&format!("SELECT {COLUMNS} FROM {FROM} ORDER BY e.id"), [], read)?;
+    let mut told: std::collections::HashMap<String, String> = last.into_iter().collect();
+    for row in rows {
+        let said = told.remove(&subject(row.id)).and_then(|text| serde_json::from_str::<Trail>(&text).ok());
+        if said.map(|said| Trail { taken_back: None, ..said }) != Some(of(&row)) {
+            return Ok(Some(row.id));
+        }
+    }
+    // What is told of and not there was taken out of the journal.
+    let gone = told.keys().filter_map(|subject| subject.strip_prefix("effect:")?.parse().ok()).min();
+    Ok(gone)
+}
+
+fn subject(id: i64) -> String {
+    format!("effect:{id}")
+}
+
+fn of(row: &EffectRow) -> Trail {
+    Trail {
+        key: row.key.clone(),
+        class: row.class,
+        host: row.host.clone(),
+        repository: row.repository.clone(),
+        number: row.number,
+        head: row.head.as_ref().map(ToString::to_string),
+        account: row.account.clone(),
+        content: hex::encode(Sha256::digest(&row.content)),
+        state: row.state,
+        attempt: row.attempt,
+        posted: row.posted,
+        why: row.why.clone().filter(|_| row.state.is_final()),
+        taken_back: None,
+    }
+}
+
+fn changed_by(tx: &WriteTx<'_>, changed: usize, id: i64, actor: &str) -> Result<bool, StoreError> {
+    if changed > 0 {
+        trail(tx, id, actor, None)?;
+    }
+    Ok(changed > 0)
+}
+
+fn trail(tx: &WriteTx<'_>, id: i64, actor: &str, taken_back: Option<u64>) -> Result<(), StoreError> {
+    let Some(row) = get(tx, id)? else { return Ok(()) };
+    let word = match taken_back {
+        Some(_) => "taking_back".to_owned(),
+        None if row.state == State::Intended && row.posted.is_some() => "posted".to_owned(),
+        None => sql::to_word(&row.state)?,
+    };
+    let trail = Trail { taken_back, ..of(&row) };
+    audit::append(tx, actor, &format!("effect.{word}"), &subject(id), &sql::to_json(&trail)?)?;
+    topics(tx, id)
+}
+
+fn topics(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    tx.topic("effects")?;
+    tx.topic(&format!("effect:{id}"))
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
+    Ok(EffectRow {
+        id: row.get("id")?,
+        key: row.get("key")?,
+        class: sql::word(row, "class")?,
+        host: row.get("host")?,
+        repository: row.get("repository")?,
+        number: row.get("number")?,
+        head: sql::sha_opt(row, "head")?,
+        account: row.get("account")?,
+        review: row.get::<_, Option<i64>>("review")?.map(ReviewId),
+        content: row.get("content")?,
+        state: sql::word(row, "state")?,
+        why: row.get("why")?,
+        detail: row.get("detail")?,
+        attempt: row.get("attempt")?,
+        looks: row.get("looks")?,
+        retry_at: sql::time_opt(row, "retry_at")?,
+        created_at: sql::time(row, "created_at")?,
+        decided_by: row.get("decided_by")?,
+        intent_at: sql::time_opt(row, "intent_at")?,
+        outcome_at: sql::time_opt(row, "outcome_at")?,
+        posted: row.get("posted")?,
+        evidence: row.get("evidence")?,
+        task: row.get::<_, Option<i64>>("task")?.map(TaskId),
+        stale: sql::word_opt(row, "stale")?,
+    })
+}

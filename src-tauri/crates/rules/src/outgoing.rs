@@ -1,0 +1,282 @@
+//! The comment that a review leaves on its pull request: our own few words, and everything that others
+//! wrote as inert text in code blocks.
+//!
+//! Inside a code block GitHub links no name, issue, commit or address, and renders no HTML and no picture.
+//! The block's fence is longer than any run of its own sign inside, so that nothing inside can end it.
+//! Programs that read the raw text find no mention (`@` stands alone) and no command at the begin of a line.
+
+use crate::ids::Sha;
+use crate::review::findings::Finding;
+use crate::review::gate::{GateResult, GateState};
+use crate::review::verdict::Verdict;
+use crate::secret::{Engine, Options, Tier};
+use crate::untrusted::Untrusted;
+use crate::wording;
+
+/// Longest text that is sent, in characters. GitHub takes 65,536.
+pub const MOST: usize = 60_000;
+/// Longest text of one part of a finding, in characters.
+const PART_MOST: usize = 2_000;
+/// Reasons for a lower verdict that are shown.
+const LOWERED_MOST: usize = 5;
+/// Longest summary, in characters.
+const SUMMARY_MOST: usize = 4_000;
+/// Lines of code blocks do not wrap on GitHub, so they are broken here.
+const WIDTH: usize = 100;
+
+/// What the comment is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct CommentInput<'a> {
+    pub head: &'a Sha,
+    pub verdict: Verdict,
+    pub summary: Option<&'a str>,
+    /// Why the verdict is lower than the seat's, as sentences.
+    pub lowered: &'a [String],
+    pub gates: &'a [GateResult],
+    pub findings: &'a [Finding],
+}
+
+/// A text that may be posted as it is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outgoing(String);
+
+impl Outgoing {
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    pub fn into_string(self) -> String {
+        self.0
+    }
+}
+
+/// Why a text is not posted.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it holds what looks like a secret ({family}), so it is not posted")]
+pub struct HoldsSecret {
+    pub family: String,
+    /// The text without any secret the rules know, to be shown.
+    pub redacted: String,
+}
+
+/// The first line of a comment about a head, by which our own is found again.
+pub fn marker(head: &Sha) -> String {
+    format!("<!-- steward:review head={head} -->")
+}
+
+/// True when a comment is one of ours about this head: written by our account, with the marker first.
+pub fn is_own(head: &Sha, account: &str, author: Option<&str>, body: &str) -> bool {
+    author.is_some_and(|author| author.eq_ignore_ascii_case(account))
+        && body.lines().next().is_some_and(|line| line.trim_end() == marker(head))
+}
+
+/// Makes the comment, or says which secret stands in it.
+pub fn comment(input: &CommentInput<'_>) -> Result<Outgoing, HoldsSecret> {
+    let text = compose(input);
+    let mut raw = text.clone();
+    // Broken lines would part a secret in two, so what they were made from is looked through as well.
+    for part in parts(input) {
+        raw.push('\n');
+        raw.push_str(part);
+    }
+    let engine = Engine::shared();
+    let hits = engine.scan_text(raw.as_bytes(), Options::default());
+    match hits.into_iter().find(|hit| hit.tier == Tier::High) {
+        None => Ok(Outgoing(text)),
+        Some(hit) => Err(HoldsSecret {
+            family: hit.rule.family.clone(),
+            redacted: compose(&redacted(input, &mut Kept::default())),
+        }),
+    }
+}
+
+/// Every foreign text of it, as it came.
+fn parts<'a>(input: &CommentInput<'a>) -> Vec<&'a str> {
+    let mut all: Vec<&str> = input.summary.into_iter().collect();
+    all.extend(input.lowered.iter().map(String::as_str));
+    all.extend(input.gates.iter().map(|gate| gate.detail.as_str()));
+    for finding in input.findings {
+        all.extend([
+            finding.title.as_data(),
+            finding.file.as_str(),
+            finding.why.as_data(),
+            finding.check.as_data(),
+        ]);
+    }
+    all
+}
+
+fn compose(input: &CommentInput<'_>) -> String {
+    let mut out = format!("{}\n", marker(input.head));
+    out.push_str(&format!("**Review: {}** at `{}`\n", input.verdict.as_str(), input.head));
+    if let Some(summary) = input.summary.filter(|text| !text.trim().is_empty()) {
+        out.push('\n');
+        block(&mut out, &[(None, cut(summary, SUMMARY_MOST))]);
+    }
+    if !input.lowered.is_empty() {
+        out.push_str("\nLowered by:\n\n");
+        let all: Vec<_> =
+            input.lowered.iter().take(LOWERED_MOST).map(|why| (None, cut_line(why, PART_MOST))).collect();
+        block(&mut out, &all);
+    }
+    let failed: Vec<&GateResult> = input.gates.iter().filter(|gate| gate.state == GateState::Fail).collect();
+    if !failed.is_empty() {
+        out.push_str("\n### Failed gates\n\n");
+        let lines: Vec<_> =
+            failed.iter().map(|gate| (Some(gate.id.as_str()), cut_line(&gate.detail, PART_MOST))).collect();
+        block(&mut out, &lines);
+    }
+    findings(&mut out, input);
+    out
+}
+
+/// The findings that still ask for something, as many as there is room for.
+fn findings(out: &mut String, input: &CommentInput<'_>) {
+    let pending: Vec<&Finding> = input.findings.iter().filter(|finding| finding.state.is_pending()).collect();
+    if pending.is_empty() {
+        out.push_str("\nNo open findings.\n");
+        return;
+    }
+    out.push_str("\n### Findings\n");
+    let mut used = out.chars().count();
+    for (at, finding) in pending.iter().enumerate() {
+        let mut one = format!("\n**{}.** {}\n\n", at + 1, wording::review::finding_state(finding.state));
+        block(
+            &mut one,
+            &[
+                (Some("at"), format!("{}:{}", cut_line(&finding.file, 300), finding.line)),
+                (Some("what"), cut_line(finding.title.as_data(), 300)),
+                (Some("why"), cut(finding.why.as_data(), PART_MOST)),
+                (Some("check"), cut(finding.check.as_data(), PART_MOST)),
+            ],
+        );
+        let more = format!("\n{} not shown here.\n", wording::count(pending.len() - at, "more finding"));
+        let length = one.chars().count();
+        if used + length + more.chars().count() > MOST {
+            out.push_str(&more);
+            return;
+        }
+        used += length;
+        out.push_str(&one);
+    }
+}
+
+/// Texts that are kept while a redacted input borrows them.
+#[derive(Default)]
+struct Kept {
+    summary: Option<String>,
+    lowered: Vec<String>,
+    gates: Vec<GateResult>,
+    findings: Vec<Finding>,
+}
+
+fn redacted<'k>(input: &CommentInput<'k>, kept: &'k mut Kept) -> CommentInput<'k> {
+    let clean = |text: &str| Engine::shared().redact(text);
+    let clean_untrusted = |text: &Untrusted| Untrusted::new(clean(text.as_data()));
+    kept.summary = input.summary.map(clean);
+    kept.lowered = input.lowered.iter().map(|why| clean(why)).collect();
+    kept.gates =
+        input.gates.iter().map(|gate| GateResult { detail: clean(&gate.detail), ..gate.clone() }).collect();
+    kept.findings = input
+        .findings
+        .iter()
+        .map(|finding| Finding {
+            title: clean_untrusted(&finding.title),
+            file: clean(&finding.file),
+            why: clean_untrusted(&finding.why),
+            check: clean_untrusted(&finding.check),
+            ..finding.clone()
+        })
+        .collect();
+    CommentInput {
+        summary: kept.summary.as_deref(),
+        lowered: &kept.lowered,
+        gates: &kept.gates,
+        findings: &kept.findings,
+        ..*input
+    }
+}
+
+/// Foreign text without hidden signs and without mentions, cut.
+fn cut(text: &str, most: usize) -> String {
+    let text = text.replace("\r\n", "\n");
+    short(&alone(&Untrusted::new(text.trim_end()).escaped(most).replace('\t', "    ")), most)
+}
+
+/// The same on one line.
+fn cut_line(text: &str, most: usize) -> String {
+    short(&alone(&Untrusted::new(text.trim_end()).one_line(most)), most)
+}
+
+/// What was made visible is longer than it came, so it is cut again.
+fn short(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Parts every `@` from what follows it, so that no program reads a name there.
+fn alone(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        out.push(c);
+        let at = matches!(c, '@' | '＠' | '﹫');
+        if at && chars.peek().is_some_and(|next| !next.is_whitespace()) {
+            out.push(' ');
+        }
+    }
+    out
+}
+
+/// Appends named texts as one code block.
+fn block(out: &mut String, texts: &[(Option<&str>, String)]) {
+    let longest = texts.iter().map(|(_, text)| longest_run(text)).max().unwrap_or(0);
+    let fence = "`".repeat((longest + 1).max(3));
+    out.push_str(&fence);
+    out.push_str("text\n");
+    for (name, text) in texts {
+        let name = name.map_or_else(String::new, |name| format!("{name}: "));
+        let indent = " ".repeat(name.len().max(2));
+        let mut first = true;
+        for line in text.split('\n') {
+            for piece in wrapped(line) {
+                // No line begins with foreign text: a `/command` there could be obeyed by a program.
+                let lead = if first && !name.is_empty() { name.as_str() } else { "| " };
+                let pad =
+                    if first || name.is_empty() { "" } else { &indent[..indent.len().saturating_sub(2)] };
+                out.push_str(pad);
+                out.push_str(lead);
+                out.push_str(piece);
+                out.push('\n');
+                first = false;
+            }
+        }
+    }
+    out.push_str(&fence);
+    out.push('\n');
+}
+
+fn longest_run(text: &str) -> usize {
+    text.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+/// A line in pieces that fit the width, broken at spaces where there are any.
+fn wrapped(line: &str) -> Vec<&str> {
+    let mut pieces = Vec::new();
+    let mut rest = line;
+    loop {
+        let Some((end, _)) = rest.char_indices().nth(WIDTH) else {
+            pieces.push(rest);
+            return pieces;
+        };
+        let at = rest[..end].rfind(' ').filter(|at| !rest[..*at].trim().is_empty());
+        let (piece, next) = match at {
+            Some(at) => (&rest[..at], &rest[at + 1..]),
+            None => rest.split_at(end),
+        };
+        pieces.push(piece);
+        rest = next;
+    }
+}

@@ -1,0 +1,228 @@
+//! What Steward may do by itself: what the config file asks for, and what of it a person confirmed.
+//!
+//! Only the meet of both is in force. Taking a power away holds at once; a wider one waits (product.md,
+//! *Modes and powers*).
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use crate::ids::RepoName;
+
+macro_rules! classes {
+    ($($(#[$doc:meta])* $name:ident = $word:literal),* $(,)?) => {
+        /// One kind of outward effect; each has its own switch.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "snake_case")]
+        pub enum EffectClass { $($(#[$doc])* $name),* }
+
+        impl EffectClass {
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The word of the config file.
+            pub fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $word),* }
+            }
+        }
+    };
+}
+
+classes! {
+    /// The verdict of a review as a comment.
+    CommentReview = "comment_review",
+    RerunCheck = "rerun_check",
+    RetryVerdict = "retry_verdict",
+    Rebase = "rebase",
+    PushFix = "push_fix",
+    OpenPr = "open_pr",
+    Supersede = "supersede",
+    Merge = "merge",
+    DeleteBranch = "delete_branch",
+    Label = "label",
+    CloseIssue = "close_issue",
+    CommentIssue = "comment_issue",
+    Report = "report",
+    Reply = "reply",
+    RequestApproval = "request_approval",
+    DispatchWork = "dispatch_work",
+    Claim = "claim",
+}
+
+impl EffectClass {
+    pub fn parse(word: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|class| class.as_str() == word)
+    }
+}
+
+/// How far Steward goes in a repository. The order is the order of power.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Everything is computed and shown; nothing outward happens.
+    #[default]
+    Observe,
+    /// Each effect waits in the inbox for the person.
+    Suggest,
+    /// The listed classes run by themselves.
+    Act,
+}
+
+impl Mode {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Observe => "observe",
+            Self::Suggest => "suggest",
+            Self::Act => "act",
+        }
+    }
+}
+
+/// What may happen in one repository.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepoPower {
+    mode: Mode,
+    /// Empty unless the mode is `act`.
+    act: BTreeSet<EffectClass>,
+}
+
+impl RepoPower {
+    /// Classes that are listed mean something in `act` only.
+    pub fn new(mode: Mode, act: impl IntoIterator<Item = EffectClass>) -> Self {
+        let act = if mode == Mode::Act { act.into_iter().collect() } else { BTreeSet::new() };
+        Self { mode, act }
+    }
+
+    pub fn mode(&self) -> Mode {
+        self.mode
+    }
+
+    pub fn act(&self) -> &BTreeSet<EffectClass> {
+        &self.act
+    }
+
+    /// True when this class runs by itself.
+    pub fn acts(&self, class: EffectClass) -> bool {
+        self.mode == Mode::Act && self.act.contains(&class)
+    }
+
+    /// What both allow.
+    pub fn meet(&self, other: &Self) -> Self {
+        Self::new(self.mode.min(other.mode), self.act.intersection(&other.act).copied())
+    }
+}
+
+/// Every power of an installation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct PowerSet {
+    /// By [`repo_key`]. A repository that is not here is observed.
+    pub repositories: BTreeMap<String, RepoPower>,
+    /// Caps on what agents cost.
+    pub daily_usd: f64,
+    pub monthly_usd: f64,
+}
+
+/// Under which name the powers of a repository lie: names are compared without case.
+pub fn repo_key(host: &str, repo: &RepoName) -> String {
+    format!("{host}/{repo}").to_ascii_lowercase()
+}
+
+impl PowerSet {
+    /// The power in a repository; nothing where it is not named.
+    pub fn of(&self, host: &str, repo: &RepoName) -> RepoPower {
+        self.repositories.get(&repo_key(host, repo)).cloned().unwrap_or_default()
+    }
+
+    /// What both allow.
+    pub fn meet(&self, other: &Self) -> Self {
+        let repositories = self.repositories.iter().filter_map(|(key, power)| {
+            let both = power.meet(other.repositories.get(key)?);
+            Some((key.clone(), both))
+        });
+        Self {
+            repositories: repositories.collect(),
+            daily_usd: self.daily_usd.min(other.daily_usd),
+            monthly_usd: self.monthly_usd.min(other.monthly_usd),
+        }
+    }
+
+    /// What counts as confirmed before anybody confirmed anything: no power in any repository, and the
+    /// caps of the file as it was first seen.
+    pub fn first(asked: &Self) -> Self {
+        Self { repositories: BTreeMap::new(), daily_usd: asked.daily_usd, monthly_usd: asked.monthly_usd }
+    }
+}
+
+/// One power that is asked for and not in force.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Widening {
+    /// As the config file names it.
+    pub key: String,
+    pub now: String,
+    pub asked: String,
+}
+
+/// What the file asks for beyond what is in force, in the file's own words; empty when all of it is.
+pub fn pending(asked: &PowerSet, confirmed: &PowerSet) -> Vec<Widening> {
+    let mut lines = Vec::new();
+    for (key, wanted) in &asked.repositories {
+        let now = confirmed.repositories.get(key).map(|power| power.meet(wanted)).unwrap_or_default();
+        let name = key.strip_prefix("github.com/").unwrap_or(key);
+        if now.mode() != wanted.mode() {
+            lines.push(Widening {
+                key: format!("repositories[{name}].mode"),
+                now: now.mode().as_str().to_owned(),
+                asked: wanted.mode().as_str().to_owned(),
+            });
+        }
+        if now.act() != wanted.act() {
+            lines.push(Widening {
+                key: format!("repositories[{name}].act"),
+                now: words(now.act()),
+                asked: words(wanted.act()),
+            });
+        }
+    }
+    for (key, now, wanted) in [
+        ("spend.dailyUsd", confirmed.daily_usd, asked.daily_usd),
+        ("spend.monthlyUsd", confirmed.monthly_usd, asked.monthly_usd),
+    ] {
+        if wanted > now {
+            lines.push(Widening {
+                key: key.to_owned(),
+                now: format!("{now:.2}"),
+                asked: format!("{wanted:.2}"),
+            });
+        }
+    }
+    lines
+}
+
+/// Names exactly this change, so that another one is never confirmed in its place.
+pub fn change_id(lines: &[Widening]) -> Option<String> {
+    if lines.is_empty() {
+        return None;
+    }
+    let mut hash = Sha256::new();
+    for line in lines {
+        for field in [&line.key, &line.now, &line.asked] {
+            hash.update((field.len() as u64).to_le_bytes());
+            hash.update(field.as_bytes());
+        }
+    }
+    Some(hex::encode(&hash.finalize()[..8]))
+}
+
+/// The change as it is kept in the audit log: one line for each power.
+pub fn diff_text(lines: &[Widening]) -> String {
+    let lines: Vec<String> =
+        lines.iter().map(|line| format!("{}: {} -> {}", line.key, line.now, line.asked)).collect();
+    lines.join("; ")
+}
+
+fn words(classes: &BTreeSet<EffectClass>) -> String {
+    if classes.is_empty() {
+        return "none".to_owned();
+    }
+    classes.iter().map(|class| class.as_str()).collect::<Vec<_>>().join(", ")
+}
