@@ -50,12 +50,14 @@ CREATE TABLE effects (
     why        TEXT,                     -- why it waits, failed or is obsolete; a slug
     detail     TEXT,
     attempt    INTEGER NOT NULL DEFAULT 0,
+    looks      INTEGER NOT NULL DEFAULT 0, -- readings since the intent that did not show it
     retry_at   TEXT,
     created_at TEXT NOT NULL,
     decided_by TEXT,                     -- policy, person
     intent_at  TEXT,
     outcome_at TEXT,
-    evidence   TEXT,                     -- what GitHub gave for it: an id, an address
+    posted     INTEGER,                  -- the id GitHub gave for it
+    evidence   TEXT,                     -- the address of what GitHub made of it
     CHECK (state <> 'intended' OR intent_at IS NOT NULL),
     CHECK (state NOT IN ('done', 'failed', 'dismissed', 'obsolete') OR outcome_at IS NOT NULL)
 ) STRICT;
@@ -65,6 +67,8 @@ CREATE INDEX effects_by_review ON effects (review) WHERE review IS NOT NULL;
 CREATE INDEX effects_by_subject ON effects (repository, number);
 
 CREATE INDEX effects_open ON effects (state, id) WHERE state IN ('wanted', 'suggested', 'approved', 'intended');
+
+CREATE INDEX effects_sent ON effects (host, intent_at) WHERE intent_at IS NOT NULL;
 
 CREATE TABLE finding_marks (
     task    INTEGER NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,

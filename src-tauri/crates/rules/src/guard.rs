@@ -7,6 +7,7 @@ use chrono::{DateTime, Duration, Utc};
 use crate::ids::{RepoName, Sha};
 use crate::power::{EffectClass, Mode, RepoPower};
 use crate::reading::{Reading, Why};
+use crate::review::verdict::StaleReason;
 use crate::wording;
 
 /// Writes on one host are at least so far apart (engine.md 2).
@@ -56,7 +57,7 @@ pub struct Holds {
     pub paused: Option<String>,
     pub subject: Reading<Subject>,
     /// Why the review behind it no longer speaks of the subject, when it does not.
-    pub stale: Option<&'static str>,
+    pub stale: Option<StaleReason>,
     /// The login the token acts as, told by GitHub itself.
     pub acting: Reading<String>,
     /// A limit of the host holds until then.
@@ -102,7 +103,7 @@ pub enum Refusal {
 pub enum Gone {
     Moved { head: Sha },
     Closed,
-    Stale { why: &'static str },
+    Stale { why: StaleReason },
 }
 
 /// Leave for one effect on one subject at one commit. Only [`judge`] makes one, it cannot be copied,

@@ -17,6 +17,8 @@ use crate::wording;
 pub const MOST: usize = 60_000;
 /// Longest text of one part of a finding, in characters.
 const PART_MOST: usize = 2_000;
+/// Longest reason or detail of a gate, in characters.
+const LINE_MOST: usize = 1_000;
 /// Reasons for a lower verdict that are shown.
 const LOWERED_MOST: usize = 5;
 /// Longest summary, in characters.
@@ -116,14 +118,14 @@ fn compose(input: &CommentInput<'_>) -> String {
     if !input.lowered.is_empty() {
         out.push_str("\nLowered by:\n\n");
         let all: Vec<_> =
-            input.lowered.iter().take(LOWERED_MOST).map(|why| (None, cut_line(why, PART_MOST))).collect();
+            input.lowered.iter().take(LOWERED_MOST).map(|why| (None, cut_line(why, LINE_MOST))).collect();
         block(&mut out, &all);
     }
     let failed: Vec<&GateResult> = input.gates.iter().filter(|gate| gate.state == GateState::Fail).collect();
     if !failed.is_empty() {
         out.push_str("\n### Failed gates\n\n");
         let lines: Vec<_> =
-            failed.iter().map(|gate| (Some(gate.id.as_str()), cut_line(&gate.detail, PART_MOST))).collect();
+            failed.iter().map(|gate| (Some(gate.id.as_str()), cut_line(&gate.detail, LINE_MOST))).collect();
         block(&mut out, &lines);
     }
     findings(&mut out, input);
@@ -200,12 +202,12 @@ fn redacted<'k>(input: &CommentInput<'k>, kept: &'k mut Kept) -> CommentInput<'k
 /// Foreign text without hidden signs and without mentions, cut.
 fn cut(text: &str, most: usize) -> String {
     let text = text.replace("\r\n", "\n");
-    short(&alone(&Untrusted::new(text.trim_end()).escaped(most).replace('\t', "    ")), most)
+    alone(&short(&Untrusted::new(text.trim_end()).escaped(most).replace('\t', "    "), most))
 }
 
 /// The same on one line.
 fn cut_line(text: &str, most: usize) -> String {
-    short(&alone(&Untrusted::new(text.trim_end()).one_line(most)), most)
+    alone(&short(&Untrusted::new(text.trim_end()).one_line(most), most))
 }
 
 /// What was made visible is longer than it came, so it is cut again.
@@ -223,35 +225,28 @@ fn alone(text: &str) -> String {
     while let Some(c) = chars.next() {
         out.push(c);
         let at = matches!(c, '@' | '＠' | '﹫');
-        if at && chars.peek().is_some_and(|next| !next.is_whitespace()) {
+        if at && chars.peek().is_none_or(|next| !next.is_whitespace()) {
             out.push(' ');
         }
     }
     out
 }
 
-/// Appends named texts as one code block.
+/// Appends texts as one code block, each behind its name or behind a bar: no line begins with foreign
+/// text, since a program could obey a `/command` there.
 fn block(out: &mut String, texts: &[(Option<&str>, String)]) {
     let longest = texts.iter().map(|(_, text)| longest_run(text)).max().unwrap_or(0);
+    let width = texts.iter().filter_map(|(name, _)| name.map(|name| name.len() + 2)).max().unwrap_or(2);
     let fence = "`".repeat((longest + 1).max(3));
     out.push_str(&fence);
     out.push_str("text\n");
     for (name, text) in texts {
-        let name = name.map_or_else(String::new, |name| format!("{name}: "));
-        let indent = " ".repeat(name.len().max(2));
-        let mut first = true;
-        for line in text.split('\n') {
-            for piece in wrapped(line) {
-                // No line begins with foreign text: a `/command` there could be obeyed by a program.
-                let lead = if first && !name.is_empty() { name.as_str() } else { "| " };
-                let pad =
-                    if first || name.is_empty() { "" } else { &indent[..indent.len().saturating_sub(2)] };
-                out.push_str(pad);
-                out.push_str(lead);
-                out.push_str(piece);
-                out.push('\n');
-                first = false;
-            }
+        let mut lead = name.map_or_else(|| "| ".to_owned(), |name| format!("{:<width$}", format!("{name}:")));
+        for piece in text.split('\n').flat_map(wrapped) {
+            out.push_str(&lead);
+            out.push_str(piece);
+            out.push('\n');
+            lead = format!("{:>width$}", "| ");
         }
     }
     out.push_str(&fence);

@@ -1,10 +1,13 @@
 //! How much may still be asked of a host, and when nothing may be asked at all.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration as StdDuration;
 
 use chrono::{DateTime, Duration, Utc};
 use http::HeaderMap;
+use steward_rules::guard;
+use tokio::time::Instant;
 
 use super::error::GitHubError;
 use crate::clock::SharedClock;
@@ -15,6 +18,7 @@ use crate::store::{Durability, Store, StoreError};
 const BREAK: Duration = Duration::seconds(60);
 /// No break is longer: a longer one shows a clock that jumped, or an answer of somebody else.
 const LONGEST_BREAK: Duration = Duration::hours(2);
+const MINUTE: StdDuration = StdDuration::from_secs(60);
 /// How long figures may be ahead of what is on disk.
 const WRITE_EVERY: Duration = Duration::seconds(5);
 
@@ -47,6 +51,8 @@ struct State {
     written: HashMap<(String, String), DateTime<Utc>>,
     /// Secondary limits without a time, one after the other.
     strikes: u32,
+    /// The writes of the last minute, by a clock that never goes back.
+    writes: VecDeque<Instant>,
 }
 
 /// What one answer says of limits.
@@ -105,6 +111,28 @@ impl HostBudget {
             }
         }
         Ok(())
+    }
+
+    /// Gives a write its turn, or says when the next one may go out.
+    pub(super) fn admit_write(&self, apart: StdDuration) -> Result<(), DateTime<Utc>> {
+        let now = Instant::now();
+        let mut state = self.lock();
+        while state.writes.front().is_some_and(|at| now.duration_since(*at) >= MINUTE) {
+            state.writes.pop_front();
+        }
+        let after_last = state.writes.back().map(|at| *at + apart);
+        let full = state.writes.len() >= guard::PER_MINUTE;
+        let after_first = state.writes.front().filter(|_| full).map(|at| *at + MINUTE);
+        match after_last.max(after_first).filter(|at| *at > now) {
+            None => {
+                state.writes.push_back(now);
+                Ok(())
+            }
+            Some(at) => {
+                let left = Duration::from_std(at - now).unwrap_or(BREAK);
+                Err(self.clock.now() + left)
+            }
+        }
     }
 
     /// Notes the figures of an answer that was not a limit.

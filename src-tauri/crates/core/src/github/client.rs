@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use secrecy::SecretString;
+use steward_rules::guard::Patience;
 
 use super::address::{Address, NotAHost};
 use super::budget::{Budget, HostBudget};
@@ -12,6 +13,7 @@ use super::error::GitHubError;
 use super::reader::Reader;
 use super::retry::Retry;
 use super::wire::{Parts, Wire};
+use super::writer::Writer;
 use crate::store::{Store, StoreError};
 
 /// How a client behaves; the defaults are right outside of tests.
@@ -23,6 +25,10 @@ pub struct Options {
     pub timeout: Duration,
     /// The longest answer that is read, unpacked.
     pub max_body: usize,
+    /// The least time between two writes on one host.
+    pub writes_apart: Duration,
+    /// How long GitHub may take to do what it did not answer, and to show what it did.
+    pub patience: Patience,
 }
 
 impl Default for Options {
@@ -32,6 +38,8 @@ impl Default for Options {
             retry: Retry::default(),
             timeout: Duration::from_secs(30),
             max_body: 16 * 1024 * 1024,
+            writes_apart: Duration::from_secs(1),
+            patience: Patience::default(),
         }
     }
 }
@@ -83,6 +91,7 @@ impl Client {
             retry: options.retry.clone(),
             timeout: options.timeout,
             max_body: options.max_body,
+            writes_apart: options.writes_apart,
         })?;
         Ok(Self { wire: Arc::new(wire) })
     }
@@ -90,6 +99,11 @@ impl Client {
     /// The half of it that reads. No method of it writes.
     pub fn reader(&self) -> Reader {
         Reader::new(Arc::clone(&self.wire))
+    }
+
+    /// The half of it that writes, each time with a permit.
+    pub fn writer(&self) -> Writer {
+        Writer::new(Arc::clone(&self.wire))
     }
 
     /// How much may still be asked of this host, and until when nothing is.

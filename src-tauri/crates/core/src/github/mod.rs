@@ -1,6 +1,6 @@
 //! GitHub: the only module that knows octocrab, and of it only the transport.
 //!
-//! A [`Client`] is one account on one host. Its [`Reader`] reads; what cannot be read whole is a
+//! A [`Client`] is one account on one host. Its [`Reader`] reads and its [`Writer`] writes; what cannot be read whole is a
 //! [`GitHubError`], never a short list. [`facts`] turns answers into what the gates judge.
 
 mod address;
@@ -16,6 +16,7 @@ mod reader;
 mod retry;
 pub mod types;
 mod wire;
+mod writer;
 
 pub use crate::store::api_budget::Limit;
 pub use address::{Address, NotAHost};
@@ -27,3 +28,4 @@ pub use facts::OpenPull;
 pub use graphql::Query;
 pub use reader::{Answer, MAX_COMPARE_FILES, MAX_PULL_COMMITS, MAX_PULL_FILES, Reader};
 pub use retry::{Jitter, Retry};
+pub use writer::{Writer, Wrote};

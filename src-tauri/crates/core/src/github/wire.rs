@@ -1,5 +1,7 @@
 //! One request and its answer: budget, cache, limits of time and size, redirects, status.
 
+pub(super) mod write;
+
 use std::io::Read;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,7 +35,7 @@ const MAX_REDIRECTS: usize = 3;
 /// Requests under way at once; GitHub asks for few.
 const AT_ONCE: usize = 4;
 
-/// The line to one host for one account. It only reads: there is no way to name another method.
+/// The line to one host for one account. What is here only reads, and reads again; a write is in [`write`].
 pub(super) struct Wire {
     pub(super) address: Address,
     /// `login@host`; empty while nobody knows the login yet, and then nothing is cached.
@@ -47,6 +49,7 @@ pub(super) struct Wire {
     timeout: Duration,
     max_body: usize,
     at_once: Semaphore,
+    writes_apart: Duration,
 }
 
 /// What a [`Wire`] is made of.
@@ -60,6 +63,7 @@ pub(super) struct Parts {
     pub(super) retry: Retry,
     pub(super) timeout: Duration,
     pub(super) max_body: usize,
+    pub(super) writes_apart: Duration,
 }
 
 /// A whole answer.
@@ -107,6 +111,7 @@ impl Wire {
             timeout: parts.timeout,
             max_body: parts.max_body,
             at_once: Semaphore::new(AT_ONCE),
+            writes_apart: parts.writes_apart,
         })
     }
 

@@ -40,7 +40,7 @@ pub fn gone(gone: &Gone) -> String {
     match gone {
         Gone::Moved { head } => format!("the head is {} by now", head.short()),
         Gone::Closed => "the pull request was closed or merged meanwhile".to_owned(),
-        Gone::Stale { why } => format!("the review is stale: {why}"),
+        Gone::Stale { why } => format!("the review is stale: {}", super::review::stale(*why)),
     }
 }
 

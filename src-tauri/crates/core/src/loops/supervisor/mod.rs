@@ -22,8 +22,10 @@ use tokio_util::sync::CancellationToken;
 pub use notify::{NoticeSink, Nowhere};
 
 use super::Ctx;
+use super::effects;
 use super::review::DriveError;
 use crate::lock::{self, HolderKind, LockError, RuntimeLock};
+use crate::store::effects::EffectRow;
 use crate::store::reviews::ReviewRecord;
 use crate::store::{Durability, Mode, ReadTx, StoreError, WriteTx, notices, reviews, settings, sql};
 
@@ -84,11 +86,14 @@ impl Runtime {
         let mut runtime = Self::take(ctx, kind).await?;
         let (queue, watch) = (runtime.trouble.clone(), runtime.trouble.clone());
         let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
-        let (seen, known) = (queue.topics(), queue.topics());
+        let (seen, known, sent) = (queue.topics(), queue.topics(), queue.topics());
         runtime.loops.push(tokio::spawn(queue.run()));
         runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
         let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
         runtime.loops.push(tokio::spawn(watcher.run()));
+        let noted = runtime.trouble.clone();
+        let note = move |result| noted.note("effects", result);
+        runtime.loops.push(tokio::spawn(effects::run(runtime.ctx.clone(), runtime.stop.clone(), sent, note)));
         Ok(runtime)
     }
 
@@ -168,6 +173,19 @@ pub async fn run_one(
             .await?;
     }
     result
+}
+
+/// Hosts a runtime in this process for one effect alone, until it is over or waits; `None` when another
+/// process runs one, which sends it.
+pub async fn send_one(ctx: &Ctx, id: i64) -> Result<Option<EffectRow>, RuntimeError> {
+    let runtime = match Runtime::take(ctx.clone(), HolderKind::Command).await {
+        Ok(runtime) => runtime,
+        Err(RuntimeError::Lock(LockError::Held(_))) => return Ok(None),
+        Err(error) => return Err(error),
+    };
+    let sent = effects::send_one(ctx, id, &runtime.stop).await;
+    runtime.stop().await;
+    Ok(sent?)
 }
 
 /// Takes up what a runtime that was killed left, when nobody runs one now: a client without a runtime
