@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod auth;
 mod bad_input;
 mod configure;
 mod desk;
 mod inbox;
 mod persons;
+mod repos;
 mod reviews;
 mod tasks;

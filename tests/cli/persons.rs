@@ -33,6 +33,11 @@ fn refused_to_agents(args: &[&str]) {
 #[case::resume(&["resume"])]
 #[case::restore(&["restore", "/nowhere.db"])]
 #[case::config_edit(&["config", "edit"])]
+#[case::auth_login(&["auth", "login"])]
+#[case::auth_login_from_gh(&["auth", "login", "--from-gh"])]
+#[case::repo_add(&["repo", "add", "octo/app"])]
+#[case::repo_mode(&["repo", "mode", "octo/app", "act"])]
+#[case::repo_remove(&["repo", "remove", "octo/app"])]
 fn c16_an_agent_is_refused_and_told_why(#[case] args: &[&str]) {
     refused_to_agents(args);
 }

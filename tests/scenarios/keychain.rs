@@ -7,8 +7,9 @@ use steward_kit::dbus::{self, Keyring};
 /// Set in the copy of the test that runs inside the session.
 const INSIDE: &str = "STEWARD_TEST_INSIDE";
 
-/// Runs `inside` in a private session: this test binary starts itself there for the one test.
-fn in_session(name: &str, keyring: Keyring, home: &std::path::Path, inside: impl AsyncFn(Keychain)) {
+/// Runs `inside` in a private session: this test binary starts itself there for the one test, by its
+/// whole name.
+pub fn in_session(name: &str, keyring: Keyring, home: &std::path::Path, inside: impl AsyncFn(Keychain)) {
     if std::env::var_os(INSIDE).is_some() {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
         runtime.block_on(inside(Keychain::from_env()));
@@ -19,11 +20,8 @@ fn in_session(name: &str, keyring: Keyring, home: &std::path::Path, inside: impl
         return;
     }
     let mut command = dbus::command(keyring, home, &std::env::current_exe().unwrap()).unwrap();
-    let output = command
-        .args([&format!("keychain::{name}"), "--exact", "--nocapture", "--test-threads=1"])
-        .env(INSIDE, "1")
-        .output()
-        .unwrap();
+    let output =
+        command.args([name, "--exact", "--nocapture", "--test-threads=1"]).env(INSIDE, "1").output().unwrap();
     let text =
         format!("{}{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success() && text.contains("1 passed"), "{text}");
@@ -36,7 +34,7 @@ fn fresh() -> tempfile::TempDir {
 #[test]
 fn an_open_keyring_keeps_gives_and_forgets_a_secret() {
     in_session(
-        "an_open_keyring_keeps_gives_and_forgets_a_secret",
+        "keychain::an_open_keyring_keeps_gives_and_forgets_a_secret",
         Keyring::Unlocked,
         fresh().path(),
         async |keychain| {
@@ -59,7 +57,7 @@ fn an_open_keyring_keeps_gives_and_forgets_a_secret() {
 #[test]
 fn a_keyring_nobody_unlocked_is_locked_and_not_empty() {
     in_session(
-        "a_keyring_nobody_unlocked_is_locked_and_not_empty",
+        "keychain::a_keyring_nobody_unlocked_is_locked_and_not_empty",
         Keyring::Locked,
         fresh().path(),
         async |keychain| {
@@ -80,7 +78,7 @@ fn a_locked_keyring_that_holds_the_secret_is_locked_too() {
     let home = std::env::var_os(INSIDE)
         .map_or(folder.path().to_owned(), |_| std::env::var_os("HOME").unwrap().into());
     let marker = home.join("first-session-is-over");
-    let name = "a_locked_keyring_that_holds_the_secret_is_locked_too";
+    let name = "keychain::a_locked_keyring_that_holds_the_secret_is_locked_too";
     let body = async |keychain: Keychain| {
         if marker.exists() {
             let found = keychain.get(AGENT).await;
@@ -100,7 +98,7 @@ fn a_locked_keyring_that_holds_the_secret_is_locked_too() {
 #[test]
 fn a_bus_without_a_secret_service_is_absent_with_its_reason() {
     in_session(
-        "a_bus_without_a_secret_service_is_absent_with_its_reason",
+        "keychain::a_bus_without_a_secret_service_is_absent_with_its_reason",
         Keyring::NoService,
         fresh().path(),
         async |keychain| {
@@ -115,7 +113,7 @@ fn a_bus_without_a_secret_service_is_absent_with_its_reason() {
 
 #[test]
 fn no_bus_is_absent() {
-    in_session("no_bus_is_absent", Keyring::NoBus, fresh().path(), async |keychain| {
+    in_session("keychain::no_bus_is_absent", Keyring::NoBus, fresh().path(), async |keychain| {
         let found = keychain.get(AGENT).await;
         assert!(matches!(found, Err(KeychainError::Absent(_))), "{found:?}");
         assert!(matches!(keychain.state().await, KeyringState::Absent(_)));
@@ -125,7 +123,7 @@ fn no_bus_is_absent() {
 #[test]
 fn a_keyring_that_starts_later_is_seen_without_a_restart() {
     in_session(
-        "a_keyring_that_starts_later_is_seen_without_a_restart",
+        "keychain::a_keyring_that_starts_later_is_seen_without_a_restart",
         Keyring::NoService,
         fresh().path(),
         async |keychain| {

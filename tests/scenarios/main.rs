@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on says so by panicking")]
 
+mod accounts;
+mod accounts_repositories;
 mod backup;
 mod bad_input;
 mod boundary;

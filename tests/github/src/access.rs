@@ -43,7 +43,9 @@ pub(crate) fn viewer(state: &State, authorization: Option<&str>) -> Result<Viewe
         Some((kind, rest)) if kind.eq_ignore_ascii_case("basic") => basic_secret(rest).unwrap_or_default(),
         _ => String::new(),
     };
-    let Some(token) = state.tokens.get(&secret) else { return Err(refusal(401, "Bad credentials")) };
+    let now = state.clock.now();
+    let accepted = state.tokens.get(&secret).filter(|token| token.ends.is_none_or(|end| end > now));
+    let Some(token) = accepted else { return Err(refusal(401, "Bad credentials")) };
     Ok(Viewer { login: token.login.clone(), token: Some(secret), grant: Some(token.grant.clone()) })
 }
 

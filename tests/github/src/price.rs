@@ -92,6 +92,7 @@ pub(crate) fn dress(
             Grant::Classic(scopes) => Some(scopes.join(", ")),
             Grant::FineGrained { .. } => None,
         };
+        let ends = token.ends;
         let mut add = |name: &str, value: String| {
             if !raw.headers.iter().any(|(have, _)| have == name) {
                 raw.headers.push((name.to_owned(), value));
@@ -105,6 +106,9 @@ pub(crate) fn dress(
             "x-ratelimit-resource",
             if resource == Resource::Graphql { "graphql" } else { "core" }.to_owned(),
         );
+        if let Some(ends) = ends {
+            add("github-authentication-token-expiration", ends.format("%Y-%m-%d %H:%M:%S UTC").to_string());
+        }
         if let Some(scopes) = scopes {
             add("x-oauth-scopes", scopes);
             add("x-accepted-oauth-scopes", String::new());

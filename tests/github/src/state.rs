@@ -47,6 +47,8 @@ pub(crate) struct Budget {
 pub(crate) struct Token {
     pub login: String,
     pub grant: Grant,
+    /// When it stops being accepted; many never do.
+    pub ends: Option<DateTime<Utc>>,
     pub core: Budget,
     pub graphql: Budget,
     pub search: Budget,

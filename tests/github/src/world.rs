@@ -165,8 +165,16 @@ impl World {
     pub fn grant(&self, login: &str, secret: &str, grant: Grant) -> &Self {
         self.user(login);
         let (core, graphql, search) = (Budget::default(), Budget::default(), Budget::default());
-        let token = Token { login: login.to_owned(), grant, core, graphql, search };
+        let token = Token { login: login.to_owned(), grant, ends: None, core, graphql, search };
         self.state().tokens.insert(secret.to_owned(), token);
+        self
+    }
+
+    /// Lets a token end at this time; until then each answer says so.
+    pub fn ends(&self, secret: &str, at: DateTime<Utc>) -> &Self {
+        let mut state = self.state();
+        state.tokens.get_mut(secret).unwrap_or_else(|| panic!("no token {secret}")).ends = Some(at);
+        drop(state);
         self
     }
 

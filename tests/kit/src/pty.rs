@@ -1,8 +1,9 @@
 //! Runs a command as a person (its standard input is a terminal) or as a script (it has none).
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use crate::home::TestHome;
@@ -43,6 +44,59 @@ pub fn person_with(home: &TestHome, program: &Path, args: &[&str], extra: &[(&st
     ran
 }
 
+/// Runs a command of a person who pipes `input` into it: the terminal is behind standard error, of which
+/// nothing is kept.
+pub fn piped(command: &mut Command, input: &str) -> Ran {
+    let terminal = nix::pty::openpty(None, None).expect("a pseudo terminal");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::from(terminal.slave));
+    let mut child = command.spawn().expect("the program can be started");
+    let mut stdin = child.stdin.take().expect("BUG: stdin is piped");
+    // A program that refuses before it reads has closed the pipe.
+    let _ = stdin.write_all(input.as_bytes());
+    drop(stdin);
+    let seen = drained(terminal.master);
+    let mut ran = end(child);
+    // The program and this command hold the other end; both are gone before the rest is read.
+    command.stderr(Stdio::null());
+    ran.stderr = seen.join().unwrap_or_default();
+    ran
+}
+
+/// Runs a command of a person who types `text` and Enter once `prompt` shows on standard error. The second
+/// value is what the terminal showed of the typing.
+pub fn typed(command: &mut Command, prompt: &str, text: &str) -> (Ran, String) {
+    let terminal = nix::pty::openpty(None, None).expect("a pseudo terminal");
+    command.stdin(Stdio::from(terminal.slave)).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().expect("the program can be started");
+    let mut err = child.stderr.take().expect("BUG: stderr is piped");
+    let mut said = Vec::new();
+    let mut byte = [0];
+    while !said.ends_with(prompt.as_bytes()) && err.read(&mut byte).is_ok_and(|read| read == 1) {
+        said.extend(byte);
+    }
+    let mut master = std::fs::File::from(terminal.master.try_clone().expect("a second handle"));
+    master.write_all(format!("{text}\n").as_bytes()).expect("a terminal takes what is typed");
+    let seen = drained(terminal.master);
+    let mut ran = end(child);
+    command.stdin(Stdio::null());
+    let _ = err.read_to_end(&mut said);
+    ran.stderr = String::from_utf8_lossy(&said).into_owned();
+    (ran, seen.join().unwrap_or_default())
+}
+
+/// Reads what a terminal shows until nobody holds its other end.
+fn drained(master: OwnedFd) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let (mut master, mut text) = (std::fs::File::from(master), Vec::new());
+        let mut part = [0; 1024];
+        // A terminal whose other end is closed answers with an error.
+        while let Ok(read @ 1..) = master.read(&mut part) {
+            text.extend_from_slice(&part[..read]);
+        }
+        String::from_utf8_lossy(&text).into_owned()
+    })
+}
+
 /// Runs `program` without any terminal, as a hook or an agent's tool does.
 pub fn script(home: &TestHome, program: &Path, args: &[&str], extra: &[(&str, &str)]) -> Ran {
     run(command(home, program, args, extra).stdin(Stdio::null()))
@@ -56,20 +110,13 @@ pub fn command(home: &TestHome, program: &Path, args: &[&str], extra: &[(&str, &
 }
 
 fn run(command: &mut Command) -> Ran {
-    let mut child =
-        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started");
-    let mut out = child.stdout.take().expect("BUG: stdout is piped");
-    let mut err = child.stderr.take().expect("BUG: stderr is piped");
-    let read_out = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = out.read_to_end(&mut text);
-        text
-    });
-    let read_err = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let _ = err.read_to_end(&mut text);
-        text
-    });
+    end(command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("the program can be started"))
+}
+
+/// Reads what is piped and waits for the end.
+fn end(mut child: Child) -> Ran {
+    let read_out = whole(child.stdout.take());
+    let read_err = whole(child.stderr.take());
     let deadline = Instant::now() + Duration::from_secs(120);
     let status = loop {
         match child.try_wait().expect("the child can be waited for") {
@@ -81,8 +128,19 @@ fn run(command: &mut Command) -> Ran {
             None => std::thread::sleep(Duration::from_millis(5)),
         }
     };
-    let text = |bytes: std::thread::Result<Vec<u8>>| {
+    let text = |reading: std::thread::JoinHandle<Vec<u8>>| {
+        let bytes = reading.join();
         String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()
     };
-    Ran { code: status.code().unwrap_or(-1), stdout: text(read_out.join()), stderr: text(read_err.join()) }
+    Ran { code: status.code().unwrap_or(-1), stdout: text(read_out), stderr: text(read_err) }
+}
+
+fn whole(stream: Option<impl Read + Send + 'static>) -> std::thread::JoinHandle<Vec<u8>> {
+    std::thread::spawn(move || {
+        let mut text = Vec::new();
+        if let Some(mut stream) = stream {
+            let _ = stream.read_to_end(&mut text);
+        }
+        text
+    })
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use steward_core::config::PRESETS;
 
 /// Steward: one inbox for what wants the maintainer.
 #[derive(Debug, Parser)]
@@ -64,9 +65,12 @@ pub enum Command {
     /// The config file.
     #[command(subcommand)]
     Config(ConfigCommand),
-    /// Credentials, kept in the OS keyring only.
+    /// Accounts on GitHub and the agent's key, kept in the OS keyring only.
     #[command(subcommand)]
     Auth(AuthCommand),
+    /// Watched repositories.
+    #[command(subcommand)]
+    Repo(RepoCommand),
     /// Write a verified copy of the database.
     Backup {
         /// Where to; the backups folder when absent.
@@ -304,11 +308,85 @@ pub enum ConfigCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum AuthCommand {
+    /// Sign in to GitHub with a token, which GitHub is asked about before it is kept.
+    Login {
+        /// The host: github.com, or that of a GitHub Enterprise.
+        #[arg(long, default_value = "github.com")]
+        host: String,
+        /// Read the token from standard input.
+        #[arg(long)]
+        with_token: bool,
+        /// Take the token that GitHub's own `gh` holds for the host.
+        #[arg(long, conflicts_with = "with_token")]
+        from_gh: bool,
+    },
+    /// Show each account, what its token may do, and what is missing.
+    Status {
+        /// Ask GitHub now instead of showing what it said last.
+        #[arg(long)]
+        check: bool,
+    },
+    /// Delete an account's token and what was read with it.
+    Logout {
+        /// The account's login; not needed while there is only one account.
+        login: Option<String>,
+        #[arg(long)]
+        host: Option<String>,
+        /// Take the account out of the config file too.
+        #[arg(long)]
+        remove: bool,
+    },
     /// The credential of the agent that seats run.
     Agent {
         #[command(subcommand)]
         command: Option<AgentAuthCommand>,
     },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum RepoCommand {
+    /// Watch a repository. Nothing goes out there before its mode says so.
+    Add {
+        /// `owner/name`, or the repository's address.
+        name: String,
+        /// The account that reads it: LOGIN or LOGIN@HOST; the first one when absent.
+        #[arg(long)]
+        account: Option<String>,
+        #[arg(long, value_parser = PRESETS)]
+        preset: Option<String>,
+        /// Its clone on this machine, which becomes a workspace.
+        #[arg(long, value_name = "PATH")]
+        workspace: Option<PathBuf>,
+    },
+    /// List watched repositories with what was seen of them last.
+    List,
+    /// Show what is open in a repository, by whose move it is.
+    Show { name: String },
+    /// Say what Steward may do in a repository. What widens waits for `steward config confirm`.
+    Mode {
+        name: String,
+        #[arg(value_enum)]
+        mode: ModeArg,
+        /// The classes of effects that act by themselves, separated by commas; empty for none.
+        #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
+        act: Option<Vec<String>>,
+    },
+    /// Print the policy in force for a repository, and where each value comes from.
+    Policy { name: String },
+    /// Stop watching a repository; its tasks and reviews stay.
+    Remove { name: String },
+    /// List what could be watched: clones beside the workspaces, and the accounts' repositories.
+    Offers,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// Look and judge; nothing goes out.
+    Observe,
+    /// Put each effect into the inbox with a button.
+    Suggest,
+    /// Let the listed classes act by themselves.
+    Act,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

@@ -9,6 +9,7 @@ mod mcp;
 mod notices;
 mod output;
 mod person;
+mod repos;
 mod reviews;
 mod serve;
 mod system;
@@ -95,6 +96,7 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Pause { why } => system::pause(&api, why, out).await,
         Command::Resume => system::resume(&api, out).await,
         Command::Auth(command) => auth::run(&api, command, out).await,
+        Command::Repo(command) => repos::run(&api, command, out).await,
         Command::Backup { to } => system::backup(&api, to, out).await,
         Command::Log(command) => system::log(&api, command, out).await,
         Command::Serve => serve::run(api, out).await,

@@ -27,6 +27,7 @@ const RUN: &[&str] = &["bubblewrap", "dbus", "gnome-keyring", "tmux"];
 const TEST: &[&str] = &[
     "chromium",
     "fonts-dejavu-core",
+    "gh",
     "libegl1",
     "libgl1-mesa-dri",
     "libsecret-tools",

@@ -33,6 +33,7 @@ import type { InspectView } from "./InspectView";
 import type { Nothing } from "./Nothing";
 import type { ObserverView } from "./ObserverView";
 import type { OfferPage } from "./OfferPage";
+import type { PolicyView } from "./PolicyView";
 import type { PowerConfirm } from "./PowerConfirm";
 import type { PowerView } from "./PowerView";
 import type { RepositoryAdd } from "./RepositoryAdd";
@@ -111,6 +112,7 @@ export interface Commands {
   repository_add: { request: RepositoryAdd; response: RepositoryView };
   repository_remove: { request: RepositoryByName; response: Done };
   repository_mode: { request: RepositoryMode; response: RepositoryView };
+  repository_policy: { request: RepositoryByName; response: PolicyView };
   repository_offers: { request: Nothing; response: OfferPage };
   doctor: { request: Nothing; response: DoctorView };
   effect_list: { request: EffectList; response: EffectPage };

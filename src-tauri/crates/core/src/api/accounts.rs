@@ -75,6 +75,11 @@ pub async fn sign_in_from_environment(api: &Api, host: &str) -> Result<v::Accoun
     view(api, &api.context().config(), &account).await
 }
 
+/// Refuses whoever may not sign in, before a token is asked for.
+pub fn may_sign_in(api: &Api) -> Result<(), ApiError> {
+    api.person("sign in")
+}
+
 /// True when this process was started with a token for GitHub.
 pub fn environment_has_token(api: &Api) -> bool {
     api.context().keychain.github_token().is_some()

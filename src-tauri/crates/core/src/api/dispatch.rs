@@ -4,7 +4,7 @@ use super::error::{ApiError, ErrorCode};
 use super::{
     Api, accounts, board, effects, inbox, offers, repositories, reviews, settings, system, tasks, workspaces,
 };
-use super::{requests as rq, views as v};
+use super::{policy, requests as rq, views as v};
 
 /// Calls a macro with every command: `name: Request => Response = function`.
 macro_rules! commands {
@@ -54,6 +54,7 @@ macro_rules! commands {
             repository_add: RepositoryAdd => RepositoryView = repositories::add,
             repository_remove: RepositoryByName => Done = repositories::remove,
             repository_mode: RepositoryMode => RepositoryView = repositories::mode,
+            repository_policy: RepositoryByName => PolicyView = policy::show,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
             effect_list: EffectList => EffectPage = effects::list,

@@ -12,7 +12,8 @@ use crate::config::edit::Edit;
 use crate::config::{Account, CLASSES, Config, PRESETS, RepoMode, Repository};
 use crate::github::GitHubError;
 use crate::loops::accounts::NoAccount;
-use crate::store::{Durability, repositories as observed};
+use crate::store::repositories::{self as observed, Known};
+use crate::store::{Durability, StoreError};
 
 /// Watches a repository, by its name on GitHub as it is now where GitHub can be asked.
 pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView, ApiError> {
@@ -27,14 +28,14 @@ pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView,
     }
     let name = match account {
         Some(account) => name_on_github(api, account, &asked.name).await?,
-        None => asked.name,
+        None => asked.name.clone(),
     };
     if config.repository(&name).is_some() {
         let message = format!("{name} is watched already");
         return Err(ApiError::new(ErrorCode::Refused, message).hint("`steward repo show` shows it"));
     }
     let clone = match request.workspace_path {
-        Some(path) => Some(clone_of(api, &name, path).await?),
+        Some(path) => Some(clone_of(api, &[&name, &asked.name], path).await?),
         None => None,
     };
     // The first account is taken when none is named; the file says no more than it must.
@@ -61,8 +62,24 @@ pub async fn remove(api: &Api, request: RepositoryByName) -> Result<v::Done, Api
     let host = config.host_of(found).to_owned();
     super::settings::change(api, &Edit::RemoveRepository { name: name.to_string() })?;
     let gone = name.clone();
-    api.store().write(Durability::Normal, move |tx| observed::remove(tx, &host, &gone)).await?;
-    Ok(v::Done { message: format!("{name} is not watched any more; its tasks and reviews stay") })
+    let known = api
+        .store()
+        .write(Durability::Normal, move |tx| -> Result<_, StoreError> {
+            let known = match observed::find(tx, &host, &gone)? {
+                Some(row) => observed::known(tx, row.id)?,
+                None => Known::default(),
+            };
+            observed::remove(tx, &host, &gone)?;
+            Ok(known)
+        })
+        .await?;
+    let Known { pulls, issues } = known;
+    Ok(v::Done {
+        message: format!(
+            "{name} is not watched any more: what was seen of it is forgotten ({pulls} pull requests, {issues} issues); \
+             its tasks and reviews stay"
+        ),
+    })
 }
 
 /// Sets the mode, and the classes that act by themselves when they are given. What widens waits for the
@@ -178,12 +195,14 @@ async fn name_on_github(api: &Api, account: &Account, name: &RepoName) -> Result
     }
 }
 
-/// What makes the clone at `path` a workspace; nothing when it is one already.
-async fn clone_of(api: &Api, name: &RepoName, path: String) -> Result<Option<WorkspaceAdd>, ApiError> {
+/// What makes the clone at `path` a workspace; nothing when it is one already. Its origin may still have
+/// the name that was asked for when GitHub has another one now.
+async fn clone_of(api: &Api, names: &[&RepoName; 2], path: String) -> Result<Option<WorkspaceAdd>, ApiError> {
+    let name = names[0];
     let found = workspaces::inspect(api, WorkspaceInspect { path }).await?;
-    let is_clone = found.workspace.repository.as_deref().and_then(RepoName::parse);
-    if is_clone.as_ref() != Some(name) {
-        let message = match is_clone {
+    let origin = found.workspace.repository.as_deref().and_then(RepoName::parse);
+    if !origin.as_ref().is_some_and(|origin| names.contains(&origin)) {
+        let message = match origin {
             Some(other) => format!("workspacePath: this is a clone of {other}, not of {name}"),
             None => format!("workspacePath: this is no clone of {name}: its origin leads elsewhere"),
         };

@@ -7,7 +7,7 @@ use super::error::{ApiError, ErrorCode};
 use super::requests::{Nothing, Switch};
 use super::views as v;
 use crate::config::edit::{self, Edit, Scalar};
-use crate::config::{self, ConfigWatch, Loaded, LoadedFrom, Origin, Severity};
+use crate::config::{self, ConfigWatch, Effective, Loaded, LoadedFrom, Origin, Severity};
 use crate::home::Home;
 
 pub async fn check(api: &Api, _: Nothing) -> Result<v::ConfigView, ApiError> {
@@ -75,16 +75,17 @@ fn view(home: &Home, loaded: &Loaded) -> v::ConfigView {
                 snippet: p.snippet.clone(),
             })
             .collect(),
-        effective: loaded
-            .effective
-            .iter()
-            .map(|e| v::EffectiveView {
-                key: e.key.clone(),
-                value: super::convert::line(&e.shown()),
-                origin: origin(&e.origin),
-            })
-            .collect(),
+        effective: loaded.effective.iter().map(effective).collect(),
         last_good_in_force: loaded.from == LoadedFrom::LastGood,
+    }
+}
+
+/// A value in force and where it comes from.
+pub(super) fn effective(found: &Effective) -> v::EffectiveView {
+    v::EffectiveView {
+        key: found.key.clone(),
+        value: super::convert::line(&found.shown()),
+        origin: origin(&found.origin),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod blocks;
 pub mod edit;
 pub mod fields;
 mod forge;
+mod policy;
 mod problem;
 pub mod raw;
 mod repositories;
@@ -19,6 +20,7 @@ mod workspaces;
 
 use std::path::Path;
 
+pub use policy::of_repository;
 pub use problem::{Problem, Severity};
 pub use repositories::{CLASSES, PRESETS};
 pub use resolve::{Effective, Origin};

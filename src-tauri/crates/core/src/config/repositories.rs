@@ -76,6 +76,14 @@ pub(super) fn resolve(raw: &RawConfig, accounts: &[Account], cx: &mut Resolving<
             continue;
         }
         cx.note(key.clone(), name.to_string(), Origin::File { line: spot.line });
+        let texts =
+            [("account", &raw.account), ("mode", &raw.mode), ("fetch", &raw.fetch), ("preset", &raw.preset)];
+        for (name, at) in texts.iter().filter_map(|(name, read)| Some((name, read.as_ref()?))) {
+            cx.note(format!("{key}.{name}"), at.value.clone(), Origin::File { line: at.spot.line });
+        }
+        if let Some(at) = &raw.act {
+            cx.note(format!("{key}.act"), at.value.clone(), Origin::File { line: at.spot.line });
+        }
         repositories.push(Repository {
             name,
             account,

@@ -5,6 +5,7 @@ use steward_rules::review::policy::{BodySections, RequiredCheck, ReviewPolicy};
 
 use super::blocks::{RawConfig, RawPolicy, RawReviewPolicy};
 use super::fields::At;
+use super::policy::values;
 use super::resolve::{Origin, Resolving, expand};
 use super::types::{ForgeChoice, Workspace};
 
@@ -84,7 +85,35 @@ pub(super) fn policy(read: Option<&At<RawPolicy>>, cx: &mut Resolving<'_>) -> (R
         secret_exceptions: texts(raw.secret_exceptions.as_ref(), fallback.secret_exceptions),
         gates_off: gates_off(raw, cx),
     };
+    for (name, value) in values(&policy) {
+        if let Some((key, line)) = written(raw, name) {
+            cx.note(key, value, Origin::File { line });
+        }
+    }
     (policy, branch)
+}
+
+/// The key and line of a value that the file gives.
+fn written(raw: &RawReviewPolicy, name: &str) -> Option<(String, u32)> {
+    fn place<T>(read: &Option<At<T>>) -> Option<(String, u32)> {
+        read.as_ref().map(|at| (at.key.clone(), at.spot.line))
+    }
+    match name {
+        "integrationBranch" => place(&raw.integration_branch),
+        "uiPaths" => place(&raw.ui_paths),
+        "widths" => place(&raw.widths),
+        "themes" => place(&raw.themes),
+        "churnGlobs" => place(&raw.churn_globs),
+        "sourceDirs" => place(&raw.source_dirs),
+        "lockPairs" => place(&raw.lock_pairs),
+        "titleTypes" => place(&raw.title_types),
+        "bodySections" => place(&raw.body_sections),
+        "planPaths" => place(&raw.plan_paths),
+        "requiredChecks" => place(&raw.required_checks),
+        "secretExceptions" => place(&raw.secret_exceptions),
+        "gatesOff" => place(&raw.gates_off),
+        _ => None,
+    }
 }
 
 /// The rules of git-check-ref-format that matter for a name that reaches a command line.

@@ -6,7 +6,7 @@ use steward_rules::github::scopes::ScopeRow;
 pub use steward_rules::observing::ObserverState;
 use ts_rs::TS;
 
-use super::{ReviewRow, StatusReason};
+use super::{EffectiveView, ReviewRow, StatusReason};
 
 /// Where the token of an account is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -182,6 +182,11 @@ view!(
 view!(
     /// What the wizard offers; a half that cannot be read says why, the other stands.
     OfferPage { clones: Vec<RepositoryOffer>, account: Vec<RepositoryOffer>, problems: Vec<StatusReason> }
+);
+
+view!(
+    /// The policy in force for a watched repository, each value with where it comes from.
+    PolicyView { host: String, name: String, values: Vec<EffectiveView> }
 );
 
 /// Where an effect stands.

@@ -1,0 +1,84 @@
+//! Watched repositories from the command line.
+
+use steward_github_double::World;
+use steward_kit::git::Repo;
+use steward_kit::pty::{self, Ran};
+
+use crate::desk::{Desk, steward};
+
+const TOKEN: &str = "made-up-token-1";
+
+/// A desk signed in to a world with `octo/app` and `octo/lib`.
+fn signed_in() -> (Desk, World) {
+    let (desk, world) = (Desk::new(), World::start());
+    world.token("octo", TOKEN, &["repo"]);
+    world.repo("octo/app");
+    world.repo("octo/lib");
+    person(&desk, &["auth", "login", "--host", world.base().trim_start_matches("http://")]).ok();
+    (desk, world)
+}
+
+fn person(desk: &Desk, args: &[&str]) -> Ran {
+    pty::person_with(&desk.home, steward(), args, &[("STEWARD_GITHUB_TOKEN", TOKEN)])
+}
+
+#[test]
+fn a_repository_is_added_widened_shown_and_removed() {
+    let (desk, world) = signed_in();
+    let host = world.base().trim_start_matches("http://").to_owned();
+    let clone = Repo::init(desk.home.outside("lib"));
+    clone.commit("first", &[("a", Some(b"a\n"))]);
+    clone.remote("origin", &world.clone_url("octo/lib"));
+    let path = clone.path().to_string_lossy().into_owned();
+
+    assert_eq!(person(&desk, &["repo", "list", "--json"]).ok().json()["repositories"], serde_json::json!([]));
+    let offers = person(&desk, &["repo", "offers"]).ok().stdout;
+    assert!(offers.contains("octo/lib") && offers.contains(&path), "{offers}");
+    person(&desk, &["repo", "add", "octo/app", "--preset", "code-app"]).ok();
+    let added = person(&desk, &["repo", "add", "OCTO/lib", "--workspace", &path, "--json"]).ok().json();
+    assert_eq!((added["name"].as_str(), added["workspace"].as_str()), (Some("octo/lib"), Some("lib")));
+    let offers = person(&desk, &["repo", "offers", "--json"]).ok().json();
+    assert!(offers["account"].as_array().unwrap().iter().all(|offer| offer["watched"] == true), "{offers}");
+
+    let mode = ["repo", "mode", "octo/app", "act", "--act", "comment_review,label", "--json"];
+    let app = person(&desk, &mode).ok().json();
+    assert_eq!((&app["mode"], &app["act"]), (&"act".into(), &serde_json::json!(["comment_review", "label"])));
+    let app = person(&desk, &["repo", "mode", "octo/app", "suggest", "--act", "", "--json"]).ok().json();
+    assert_eq!((&app["mode"], &app["act"]), (&"suggest".into(), &serde_json::json!([])));
+    assert_eq!(person(&desk, &["repo", "mode", "octo/app", "act", "--act", "merg"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "mode", "octo/app", "everything"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "mode", "octo/none", "act"]).code, 1);
+
+    let list = person(&desk, &["repo", "list"]).ok().stdout;
+    assert!(list.contains(&format!("{host}/octo/app  suggest  -      -       not yet  ")), "{list}");
+    let shown = person(&desk, &["repo", "show", "octo/app"]).ok().stdout;
+    assert!(shown.contains(&format!("octo/app on {host}")) && shown.contains("code-app"), "{shown}");
+    let policy = person(&desk, &["repo", "policy", "octo/app"]).ok().stdout;
+    assert!(policy.contains("policy.review.uiPaths") && policy.contains("default"), "{policy}");
+    let json = person(&desk, &["repo", "policy", "octo/app", "--json"]).ok().json();
+    let mode =
+        json["values"].as_array().unwrap().iter().find(|value| value["key"] == "mode").unwrap().clone();
+    assert_eq!(mode["value"], "suggest");
+    assert!(mode["origin"].as_str().unwrap().starts_with("line "), "{mode}");
+
+    let removed = person(&desk, &["repo", "remove", "octo/lib"]).ok().stdout;
+    assert!(removed.contains("its tasks and reviews stay"), "{removed}");
+    assert_eq!(person(&desk, &["repo", "remove", "octo/lib"]).code, 1);
+    let check = person(&desk, &["config", "check", "--json"]).ok().json();
+    assert_eq!(check["problems"], serde_json::json!([]));
+    world.assert_contract();
+}
+
+#[test]
+fn a_name_that_leads_nowhere_is_refused() {
+    let (desk, world) = signed_in();
+    let before = desk.home.config();
+    let ran = person(&desk, &["repo", "add", "octo/nothing", "--json"]);
+    assert_eq!((ran.code, ran.json()["error"]["code"].as_str().unwrap()), (1, "not_found"));
+    assert_eq!(person(&desk, &["repo", "add", "octo"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "add", "octo/app", "--preset", "code"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "add", "octo/app", "--account", "nobody"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "add", "octo/app", "--workspace", &desk.path()]).code, 2);
+    assert_eq!(desk.home.config(), before);
+    world.assert_contract();
+}
