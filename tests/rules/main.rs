@@ -13,6 +13,7 @@ mod guard;
 mod hygiene;
 mod laws;
 mod lifecycle;
+mod observing;
 mod outgoing;
 mod secret;
 mod secret_corpus;

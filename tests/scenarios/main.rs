@@ -19,6 +19,7 @@ mod github_client;
 mod hostile;
 mod keychain;
 mod lock;
+mod observer;
 mod pulls;
 mod review_ends;
 mod review_flow;

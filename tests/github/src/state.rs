@@ -213,6 +213,8 @@ pub(crate) struct State {
     /// Names repositories had before.
     pub moved: BTreeMap<String, u64>,
     pub limit: u64,
+    /// What the search index knows, by repository, while it lags behind.
+    pub index: Option<BTreeMap<u64, BTreeMap<u64, Thread>>>,
     next: u64,
 }
 
@@ -227,6 +229,7 @@ impl State {
             repos: Vec::new(),
             moved: BTreeMap::new(),
             limit: 5000,
+            index: None,
             next: 1000,
         }
     }

@@ -192,7 +192,9 @@ fn decide(inner: &Inner, asked: &Asked) -> (Raw, Option<Fault>) {
     if let (true, Some((operation, _))) = (effect, &routed) {
         broken.extend(operation.judge_response(raw.status, &raw.body));
     }
-    let address = format!("{} {} {login}", asked.method, asked.target());
+    // Every query goes to one address; its text and variables tell them apart.
+    let question = if graphql { String::from_utf8_lossy(&asked.body) } else { "".into() };
+    let address = format!("{} {} {login} {question}", asked.method, asked.target());
     raw = after(inner, &address, raw, fault.as_ref());
     let free = dress(&mut state, &mut raw, asked, who.as_ref().ok(), resource);
     count(inner, asked, &operation, &raw, graphql, free);

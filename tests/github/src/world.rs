@@ -191,6 +191,18 @@ impl World {
         (token.core, token.graphql) = (budget.clone(), budget);
     }
 
+    /// From now on the search index lags: it shows everything as it is at this moment.
+    pub fn index_stops(&self) {
+        let mut state = self.state();
+        let index = state.repos.iter().map(|repo| (repo.id, repo.threads.clone())).collect();
+        state.index = Some(index);
+    }
+
+    /// The search index catches up.
+    pub fn index_goes_on(&self) {
+        self.state().index = None;
+    }
+
     /// The repository of this name, made on first use (public, `main`, one first commit).
     pub fn repo(&self, name: &str) -> RepoVerbs<'_> {
         RepoVerbs::of(self, name)

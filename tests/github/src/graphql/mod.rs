@@ -5,9 +5,10 @@ mod nodes;
 mod object;
 mod search;
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::sync::LazyLock;
 
+use apollo_compiler::executable::Selection;
 use apollo_compiler::resolvers::Execution;
 use apollo_compiler::response::JsonMap;
 use apollo_compiler::validation::Valid;
@@ -32,8 +33,10 @@ pub(crate) struct Scene<'s> {
     pub node_count: u64,
     /// Pulls whose mergeability was asked for: asking is what settles it.
     pub asked: RefCell<Vec<(String, u64)>>,
-    /// Entries of a list that are nothing, each with its error.
-    pub missing: RefCell<Vec<Value>>,
+    /// How often `nodes` was asked so far in this query.
+    pub asked_nodes: Cell<usize>,
+    /// Ids without a node: which `nodes`, which place in it, and the message.
+    pub missing: RefCell<Vec<(usize, usize, String)>>,
 }
 
 struct Question {
@@ -94,6 +97,7 @@ pub(crate) fn answer(state: &mut State, viewer: &Viewer, body: &[u8]) -> Reply {
         cost: price.points,
         node_count: price.nodes,
         asked: RefCell::default(),
+        asked_nodes: Cell::new(0),
         missing: RefCell::default(),
     };
     let execution = Execution::new(&SCHEMA, &question.document).raw_variable_values(&variables);
@@ -107,7 +111,11 @@ pub(crate) fn answer(state: &mut State, viewer: &Viewer, body: &[u8]) -> Reply {
         && let Some(map) = body.as_object_mut()
     {
         let errors = map.entry("errors").or_insert_with(|| json!([]));
-        errors.as_array_mut().into_iter().for_each(|list| list.extend(missing.iter().cloned()));
+        let keys = node_keys(&question.document);
+        let shown = missing.into_iter().map(|(call, at, message)| {
+            json!({ "type": "NOT_FOUND", "path": [keys.get(call), at], "message": message })
+        });
+        errors.as_array_mut().into_iter().for_each(|list| list.extend(shown.clone()));
     }
     for (repo, number) in asked {
         let thread = state.repo_mut(&repo).threads.get_mut(&number);
@@ -116,6 +124,16 @@ pub(crate) fn answer(state: &mut State, viewer: &Viewer, body: &[u8]) -> Reply {
         }
     }
     Reply { status: 200, headers: Vec::new(), body: Some(named_errors(body)) }
+}
+
+/// The names under which a query shows its lists of `nodes`, in their order.
+fn node_keys(document: &ExecutableDocument) -> Vec<String> {
+    let roots = document.operations.iter().flat_map(|operation| &operation.selection_set.selections);
+    let lists = roots.filter_map(|selection| match selection {
+        Selection::Field(field) if field.name == "nodes" => Some(field.response_key().to_string()),
+        _ => None,
+    });
+    lists.collect()
 }
 
 /// GitHub names the kind of an error beside its message.

@@ -24,11 +24,11 @@ pub(crate) fn query<'s>(scene: &'s Scene<'s>) -> Object<'s> {
         "node" => Some(node(scene, args["id"].as_str()?).map_or_else(Val::Refused, Val::Object)),
         "nodes" => {
             let ids = args["ids"].as_array()?;
+            let call = scene.asked_nodes.replace(scene.asked_nodes.get() + 1);
             let found = ids.iter().enumerate().map(|(at, id)| {
                 node(scene, id.as_str().unwrap_or("")).map_or_else(
                     |message| {
-                        let error = json!({ "type": "NOT_FOUND", "path": ["nodes", at], "message": message });
-                        scene.missing.borrow_mut().push(error);
+                        scene.missing.borrow_mut().push((call, at, message));
                         Val::Leaf(Value::Null)
                     },
                     Val::Object,

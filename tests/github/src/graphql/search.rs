@@ -75,7 +75,10 @@ pub(crate) fn find(state: &State, viewer: &Viewer, query: &str) -> Result<Vec<(S
         if !places.is_empty() && !named {
             continue;
         }
-        for thread in repo.threads.values() {
+        // The index may show an older state; what it finds is then read as it is now.
+        let indexed = state.index.as_ref().map(|index| index.get(&repo.id));
+        let threads = indexed.map_or(Some(&repo.threads), |threads| threads);
+        for thread in threads.into_iter().flat_map(|threads| threads.values()) {
             let mut all = true;
             for (negated, key, value) in &rules {
                 all &= meets(repo, thread, key, value)? != *negated;

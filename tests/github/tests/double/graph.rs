@@ -1,6 +1,7 @@
 //! The GraphQL endpoint: GitHub's schema, GitHub's price, the world's facts.
 
 use serde_json::{Value, json};
+use steward_github_double::World;
 
 use crate::client::{graphql, world};
 
@@ -110,6 +111,34 @@ fn a_node_that_is_gone_is_null_beside_the_others() {
         (&body["errors"][0]["type"], &body["errors"][0]["path"]),
         (&json!("NOT_FOUND"), &json!(["nodes", 1]))
     );
+}
+
+#[test]
+fn what_is_gone_is_named_by_the_list_it_was_asked_in() {
+    let world = world();
+    let app = world.repo("octo/app");
+    let id = app.open_issue("octo", "one", "").node_id();
+    let query =
+        "query($a: [ID!]!, $b: [ID!]!) { first: nodes(ids: $a) { id } second: nodes(ids: $b) { id } }";
+    let body = graphql(&world, query, json!({ "a": ["I_nowhere"], "b": [id, "I_nowhere"] })).json();
+    let paths: Vec<_> = body["errors"].as_array().unwrap().iter().map(|error| &error["path"]).collect();
+    assert_eq!(paths, [&json!(["first", 0]), &json!(["second", 1])]);
+    assert_eq!(body["data"]["second"][0]["id"], json!(id));
+}
+
+#[test]
+fn a_search_index_that_lags_shows_what_was_and_what_it_finds_as_it_is() {
+    let world = world();
+    let app = world.repo("octo/app");
+    let old = app.open_issue("octo", "old", "");
+    world.index_stops();
+    old.close("octo");
+    app.open_issue("octo", "new", "");
+    let query = "{ search(query: \"repo:octo/app is:issue is:open\", type: ISSUE, first: 9) { nodes { ... on Issue { number state } } } }";
+    let found = |world: &World| graphql(world, query, Value::Null).json()["data"]["search"]["nodes"].clone();
+    assert_eq!(found(&world), json!([{ "number": 1, "state": "CLOSED" }]));
+    world.index_goes_on();
+    assert_eq!(found(&world), json!([{ "number": 2, "state": "OPEN" }]));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration as StdDuration;
 
 use chrono::{DateTime, Duration, Utc};
 use http::HeaderMap;
-use steward_rules::guard;
+use steward_rules::{guard, observing};
 use tokio::time::Instant;
 
 use super::error::GitHubError;
@@ -133,6 +133,17 @@ impl HostBudget {
                 Err(self.clock.now() + left)
             }
         }
+    }
+
+    /// Until when Steward's share of an account's hour is used up; the rest is the person's.
+    pub(super) fn reserved(&self, account: &str) -> Option<DateTime<Utc>> {
+        let now = self.clock.now();
+        let state = self.lock();
+        let figures = state.rows.values().filter(|row| row.account == account);
+        let used_up = figures
+            .filter(|row| matches!(row.resource.as_str(), "core" | "graphql"))
+            .filter_map(|row| observing::reserved(row.remaining?, row.quota?, row.reset_at?, now));
+        used_up.max()
     }
 
     /// Notes the figures of an answer that was not a limit.
@@ -269,7 +280,7 @@ pub(super) fn retry_after(headers: &HeaderMap, now: DateTime<Utc>) -> Option<Dur
 }
 
 /// The server's clock, or ours when it does not tell.
-fn theirs(headers: &HeaderMap, now: DateTime<Utc>) -> DateTime<Utc> {
+pub(super) fn theirs(headers: &HeaderMap, now: DateTime<Utc>) -> DateTime<Utc> {
     let date = text(headers, "date").and_then(|date| DateTime::parse_from_rfc2822(date).ok());
     date.map_or(now, |date| date.to_utc())
 }

@@ -1,11 +1,12 @@
 //! GraphQL with an envelope of our own: an answer in parts is no answer.
 
+use chrono::{DateTime, Utc};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::budget::Heard;
+use super::budget::{self, Heard};
 use super::error::GitHubError;
-use super::wire::{Wire, parse};
+use super::wire::{Got, Wire, parse};
 use crate::store::api_budget::Limit;
 
 /// A query that only reads; anything else does not compile.
@@ -54,6 +55,34 @@ struct Fault {
     kind: Option<String>,
     #[serde(default)]
     message: String,
+    #[serde(default)]
+    path: Vec<Place>,
+}
+
+/// One step of the way to the part that failed.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Place {
+    At(usize),
+    Field(String),
+}
+
+/// The data of a query over ids, and which of them GitHub does not have or does not show.
+pub(super) struct OfIds<T> {
+    pub(super) data: T,
+    pub(super) refused: Vec<RefusedId>,
+    /// GitHub's time, or ours when it does not tell.
+    pub(super) at: DateTime<Utc>,
+}
+
+/// One id without a node, or whose checks the token may not see.
+pub(super) struct RefusedId {
+    /// The list it was asked in.
+    pub(super) list: String,
+    pub(super) place: usize,
+    pub(super) of: RefusedPart,
+    /// `NotFound` or `Forbidden`.
+    pub(super) error: GitHubError,
 }
 
 #[derive(Serialize)]
@@ -69,6 +98,36 @@ impl Wire {
         T: DeserializeOwned,
         V: Serialize,
     {
+        let (got, faults) = self.ask_raw(query, variables).await?;
+        if let Some(fault) = faults.first() {
+            return Err(refused(fault, faults.len()));
+        }
+        self.budget.went_well();
+        data(&got)
+    }
+
+    /// Asks one query over ids. An id that GitHub does not have or show is told apart from every other
+    /// fault, which still rejects the whole answer.
+    pub(super) async fn ask_ids<T, V>(&self, query: Query, variables: &V) -> Result<OfIds<T>, GitHubError>
+    where
+        T: DeserializeOwned,
+        V: Serialize,
+    {
+        let (got, faults) = self.ask_raw(query, variables).await?;
+        let mut of_ids = Vec::with_capacity(faults.len());
+        for fault in &faults {
+            of_ids.push(refused_id(fault).ok_or_else(|| refused(fault, faults.len()))?);
+        }
+        self.budget.went_well();
+        let at = budget::theirs(&got.headers, self.store.clock().now());
+        Ok(OfIds { data: data(&got)?, refused: of_ids, at })
+    }
+
+    async fn ask_raw<V: Serialize>(
+        &self,
+        query: Query,
+        variables: &V,
+    ) -> Result<(Got, Vec<Fault>), GitHubError> {
         let asked = Asked { query: query.0, variables };
         let body = serde_json::to_string(&asked)
             .map_err(|error| GitHubError::Malformed(format!("the question itself: {error}")))?;
@@ -79,15 +138,40 @@ impl Wire {
             let heard = Heard { account: self.login(), resource: "graphql", headers: &got.headers };
             return Err(self.budget.stop(limit, &heard).await);
         }
-        if let Some(fault) = faults.first() {
-            return Err(refused(fault, faults.len()));
-        }
-        self.budget.went_well();
-        match parse::<Envelope<T>>(&got.body)?.data {
-            Some(data) => Ok(data),
-            None => Err(GitHubError::Truncated("it holds neither data nor an error".to_owned())),
-        }
+        Ok((got, faults))
     }
+}
+
+fn data<T: DeserializeOwned>(got: &Got) -> Result<T, GitHubError> {
+    match parse::<Envelope<T>>(&got.body)?.data {
+        Some(data) => Ok(data),
+        None => Err(GitHubError::Truncated("it holds neither data nor an error".to_owned())),
+    }
+}
+
+impl RefusedId {
+    pub(super) fn is(&self, list: &str, place: usize, of: RefusedPart) -> bool {
+        self.list == list && self.place == place && self.of == of
+    }
+}
+
+/// What of an id was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum RefusedPart {
+    Node,
+    /// Fine-grained tokens may see a pull request and not its checks.
+    Checks,
+}
+
+/// The id a fault is about, when it is about one alone.
+fn refused_id(fault: &Fault) -> Option<RefusedId> {
+    let [Place::Field(list), Place::At(place), inside @ ..] = fault.path.as_slice() else { return None };
+    let of = match (inside, fault.kind.as_deref()) {
+        ([], Some("NOT_FOUND" | "FORBIDDEN")) => RefusedPart::Node,
+        ([Place::Field(field), ..], Some("FORBIDDEN")) if field == "statusCheckRollup" => RefusedPart::Checks,
+        (_, _) => return None,
+    };
+    Some(RefusedId { list: list.clone(), place: *place, of, error: refused(fault, 1) })
 }
 
 fn limit(fault: &Fault) -> Option<Limit> {

@@ -11,7 +11,7 @@ use steward_rules::ids::{PullNumber, RepoName, Sha};
 use super::address::{encode, encode_path};
 use super::budget;
 use super::error::GitHubError;
-use super::graphql::Query;
+use super::graphql::{OfIds, Query};
 use super::page::{List, Listed, Moving, Open, array};
 use super::types::{
     Branch, ChangedFile, CheckRun, CheckRuns, Comment, Commit, Comparison, Event, Issue, Label, Pull, Repo,
@@ -162,6 +162,15 @@ impl Reader {
         V: Serialize,
     {
         self.wire.ask(query, variables).await
+    }
+
+    /// Asks a GraphQL query over ids; those that GitHub does not have are told apart.
+    pub(super) async fn query_ids<T, V>(&self, query: Query, variables: &V) -> Result<OfIds<T>, GitHubError>
+    where
+        T: DeserializeOwned,
+        V: Serialize,
+    {
+        self.wire.ask_ids(query, variables).await
     }
 
     async fn one<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, GitHubError> {

@@ -44,8 +44,8 @@ impl Retry {
     }
 }
 
-/// The standard library seeds its hash maps from the system's random source.
-fn any_fraction() -> f64 {
+/// A number from 0 to 1 that nobody foresees. The standard library seeds its hash maps from the system's random source.
+pub fn any_fraction() -> f64 {
     use std::hash::{BuildHasher, Hasher};
     let word = std::collections::hash_map::RandomState::new().build_hasher().finish();
     (word >> 11) as f64 / (1u64 << 53) as f64

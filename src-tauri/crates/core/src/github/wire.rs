@@ -23,6 +23,7 @@ use super::budget::{self, Heard, HostBudget};
 use super::connect::{self, Answered};
 use super::error::{GitHubError, NetworkFault};
 use super::retry::Retry;
+use super::tally;
 use crate::store::http_cache::{self, Cached};
 use crate::store::{Durability, Store};
 
@@ -213,12 +214,16 @@ impl Wire {
             Ask::Page(_, Memory::PassedBy) | Ask::Query(_) => None,
         };
         let request = self.request(ask, held.as_ref())?;
+        tally::request();
         let response =
             self.octocrab.execute(request).await.map_err(|error| connect::judge(&error, Answered::No))?;
         let (parts, body) = response.into_parts();
         let status = parts.status.as_u16();
         let headers = parts.headers;
         let heard = Heard { account: &self.login, resource, headers: &headers };
+        if matches!(ask, Ask::Page(..)) && status != 304 {
+            tally::points(1);
+        }
         match status {
             304 => {
                 self.budget.note(&heard).await;

@@ -2,22 +2,12 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use serde::{Deserialize, Serialize};
+pub use steward_rules::observing::IssueState;
 use steward_rules::untrusted::Untrusted;
 
 use super::repositories::RepositoryId;
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
-
-/// Where an issue stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum IssueState {
-    Open,
-    Closed,
-    /// GitHub has it no more: deleted, or moved to another repository.
-    Gone,
-}
 
 /// One issue.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,6 +65,15 @@ pub fn get(tx: &ReadTx<'_>, repository: RepositoryId, number: i64) -> Result<Opt
         named_params! { ":repository": repository.0, ":number": number },
         read,
     )
+}
+
+/// Notes that GitHub confirmed how many are open in a repository, and so each of them, now.
+pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE issues SET seen_at = :now WHERE repository = :repository AND state = 'open'",
+        named_params! { ":now": At(tx.now()), ":repository": repository.0 },
+    )?;
+    Ok(())
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<IssueRow> {

@@ -2,24 +2,14 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use serde::{Deserialize, Serialize};
 use steward_rules::ids::{PullNumber, RepoName, Sha};
+use steward_rules::observing::Glimpse;
+pub use steward_rules::observing::PullState;
 use steward_rules::untrusted::Untrusted;
 
 use super::repositories::RepositoryId;
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
-
-/// Where a pull request stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PullState {
-    Open,
-    Merged,
-    Closed,
-    /// GitHub has it no more: deleted, or moved to another repository.
-    Gone,
-}
 
 /// One pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,6 +39,42 @@ pub struct PullRow {
     pub head_seen_at: DateTime<Utc>,
     /// When GitHub last confirmed this row, by ours.
     pub seen_at: DateTime<Utc>,
+}
+
+impl PullRow {
+    /// What the cheap look shows of it.
+    pub fn glimpse(&self) -> Glimpse {
+        Glimpse {
+            head: self.head.clone(),
+            base: self.base.clone(),
+            state: self.state,
+            draft: self.draft,
+            labels: self.labels.clone(),
+            rollup: self.rollup.clone(),
+            mergeable: self.mergeable.clone(),
+            review_decision: self.review_decision.clone(),
+            updated_at: self.updated_at,
+        }
+    }
+
+    /// The same with what the cheap look shows now; a head that moved has been there since `now`.
+    pub fn with(&self, seen: &Glimpse, now: DateTime<Utc>) -> Self {
+        let seen = seen.clone();
+        Self {
+            head_seen_at: if self.head == seen.head { self.head_seen_at } else { now },
+            head: seen.head,
+            base: seen.base,
+            state: seen.state,
+            draft: seen.draft,
+            labels: seen.labels,
+            rollup: seen.rollup,
+            mergeable: seen.mergeable,
+            review_decision: seen.review_decision,
+            updated_at: seen.updated_at,
+            seen_at: now,
+            ..self.clone()
+        }
+    }
 }
 
 const COLUMNS: &str =
@@ -144,6 +170,16 @@ pub fn of_branch(
         named_params! { ":repository": repository.0, ":branch": branch, ":name": name.to_string() },
         read,
     )
+}
+
+/// Notes that GitHub confirmed every open one of a repository now, but for these.
+pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId, but: &[i64]) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE pulls SET seen_at = :now
+         WHERE repository = :repository AND state = 'open' AND number NOT IN (SELECT value FROM json_each(:but))",
+        named_params! { ":now": At(tx.now()), ":repository": repository.0, ":but": sql::to_json(&but)? },
+    )?;
+    Ok(())
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<PullRow> {

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use steward_rules::ids::RepoName;
+pub use steward_rules::observing::Progress;
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
@@ -33,18 +34,6 @@ pub struct Description {
     pub archived: bool,
     /// `READ` … `ADMIN`; `None` when GitHub does not say.
     pub permission: Option<String>,
-}
-
-/// How far a repository's lists are known.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Progress {
-    /// When its lists were last read to their ends, by our clock.
-    pub listed_at: Option<DateTime<Utc>>,
-    /// What changed before then is known, by GitHub's clock.
-    pub searched_to: Option<DateTime<Utc>>,
-    /// GitHub counted so many more open ones than its whole list had.
-    pub extra_pulls: i64,
-    pub extra_issues: i64,
 }
 
 /// One watched repository.

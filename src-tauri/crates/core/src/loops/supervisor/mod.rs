@@ -23,6 +23,7 @@ pub use notify::{NoticeSink, Nowhere};
 
 use super::Ctx;
 use super::effects;
+use super::observer::Observer;
 use super::review::DriveError;
 use crate::lock::{self, HolderKind, LockError, RuntimeLock};
 use crate::store::effects::EffectRow;
@@ -87,6 +88,7 @@ impl Runtime {
         let (queue, watch) = (runtime.trouble.clone(), runtime.trouble.clone());
         let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
         let (seen, known, sent) = (queue.topics(), queue.topics(), queue.topics());
+        let heard = queue.topics();
         runtime.loops.push(tokio::spawn(queue.run()));
         runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
         let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
@@ -94,6 +96,10 @@ impl Runtime {
         let noted = runtime.trouble.clone();
         let note = move |result| noted.note("effects", result);
         runtime.loops.push(tokio::spawn(effects::run(runtime.ctx.clone(), runtime.stop.clone(), sent, note)));
+        let observer = Observer::new(runtime.ctx.clone());
+        let note = runtime.trouble.clone();
+        let note = move |result| note.note("observer", result);
+        runtime.loops.push(tokio::spawn(observer.run(runtime.stop.clone(), heard, note)));
         Ok(runtime)
     }
 
