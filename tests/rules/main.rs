@@ -15,6 +15,7 @@ mod laws;
 mod lifecycle;
 mod observing;
 mod outgoing;
+mod panes;
 mod secret;
 mod secret_corpus;
 mod submission;

@@ -29,4 +29,5 @@ mod seat_files;
 mod seat_stream;
 mod store;
 mod telemetry;
+mod tmux;
 mod tools_server;

@@ -2,8 +2,11 @@
 
 pub mod binary;
 pub mod claude;
+pub mod codex;
 pub mod dbus;
 pub mod git;
 pub mod home;
 pub mod model;
 pub mod pty;
+pub mod responses;
+pub mod tmux;

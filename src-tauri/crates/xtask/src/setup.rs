@@ -11,11 +11,14 @@ use crate::shell::{must, on_path, output, program, root};
 const NODE_MAJOR: u32 = 20;
 const NODE_MINOR: u32 = 19;
 const CLAUDE_VERSION: &str = "2.1.332";
+const CODEX_VERSION: &str = "0.171.0";
 
 /// What set-up found or made, for those who test.
 pub struct Ready {
     /// The agent that the seat's tests run, where one exists for this machine.
     pub claude: Option<PathBuf>,
+    /// The second agent whose screens the pane tests read, likewise.
+    pub codex: Option<PathBuf>,
 }
 
 /// Installs what is missing to build and run the app, and says so.
@@ -26,7 +29,7 @@ pub fn for_app() -> Result<()> {
 /// Installs what is missing to test it as well.
 pub fn setup() -> Result<Ready> {
     window_ready(Purpose::Tests)?;
-    Ok(Ready { claude: claude()? })
+    Ok(Ready { claude: claude()?, codex: codex()? })
 }
 
 fn window_ready(purpose: Purpose) -> Result<()> {
@@ -74,23 +77,48 @@ fn claude() -> Result<Option<PathBuf>> {
             return Ok(None);
         }
     };
-    let folder = cache()?.join(format!("claude-{CLAUDE_VERSION}"));
-    let binary = folder.join("node_modules").join(package).join("claude");
+    let binary = format!("node_modules/{package}/claude");
+    agent("claude", CLAUDE_VERSION, &format!("{package}@{CLAUDE_VERSION}"), &binary).map(Some)
+}
+
+/// Puts the Codex CLI's native package there, too.
+fn codex() -> Result<Option<PathBuf>> {
+    let (platform, triple) = match (std::env::consts::OS, std::env::consts::ARCH) {
+        ("linux", "x86_64") => ("linux-x64", "x86_64-unknown-linux-musl"),
+        ("linux", "aarch64") => ("linux-arm64", "aarch64-unknown-linux-musl"),
+        (os, arch) => {
+            println!("second agent for the pane tests: skipped: none is pinned for {os} {arch}");
+            return Ok(None);
+        }
+    };
+    let package = format!("@openai/codex@{CODEX_VERSION}-{platform}");
+    let binary = format!("node_modules/@openai/codex/vendor/{triple}/bin/codex");
+    // Only the pane tests drive it, and their recorded screens are judged without it.
+    agent("codex", CODEX_VERSION, &package, &binary).map(Some).or_else(|error| {
+        println!("second agent for the pane tests: skipped: {error:#}");
+        Ok(None)
+    })
+}
+
+/// Installs one package of an agent into a cache folder of its own, without running any of its scripts.
+fn agent(name: &str, version: &str, package: &str, inside: &str) -> Result<PathBuf> {
+    let folder = cache()?.join(format!("{name}-{version}"));
+    let binary = folder.join(inside);
     if !binary.is_file() {
-        println!("agent for the seat's tests: npm install {package}@{CLAUDE_VERSION}");
+        println!("agent for the tests: npm install {package}");
         std::fs::create_dir_all(&folder).with_context(|| format!("making {}", folder.display()))?;
         must(
             program("npm", &folder)
                 .args(["install", "--ignore-scripts", "--no-audit", "--no-fund", "--no-save", "--prefix"])
                 .arg(&folder)
-                .arg(format!("{package}@{CLAUDE_VERSION}")),
+                .arg(package),
         )?;
     }
     if !binary.is_file() {
         bail!("{package} has no file {}", binary.display());
     }
-    println!("agent for the seat's tests: claude {CLAUDE_VERSION}");
-    Ok(Some(binary))
+    println!("agent for the tests: {name} {version}");
+    Ok(binary)
 }
 
 fn cache() -> Result<PathBuf> {

@@ -13,14 +13,14 @@ use crate::tally::Tally;
 
 /// Variables of the person's own session that no test may see.
 const PRIVATE: &[&str] =
-    &["ANTHROPIC_", "CLAUDE", "GH_", "GITHUB_", "GIT_", "OPENAI_", "STEWARD_", "SSH_", "DBUS_"];
+    &["ANTHROPIC_", "CLAUDE", "GH_", "GITHUB_", "GIT_", "OPENAI_", "STEWARD_", "SSH_", "DBUS_", "TMUX"];
 
 pub fn test(words: &[String]) -> Result<()> {
     if let Some(word) = words.first() {
         bail!("test takes no words, and got {word}; for one test use cargo nextest run");
     }
     let mut stages = Stages::new();
-    let mut ready = Ready { claude: None };
+    let mut ready = Ready { claude: None, codex: None };
     stages.stage("set-up", &[], |_| {
         ready = setup::setup()?;
         Ok(Step::Done)
@@ -69,6 +69,9 @@ fn rust_tests(home: &Home, ready: &Ready, suite: Suite, tally: &mut Tally) -> Re
     home.enter(&mut command);
     if let Some(claude) = &ready.claude {
         command.env("STEWARD_TEST_CLAUDE", claude);
+    }
+    if let Some(codex) = &ready.codex {
+        command.env("STEWARD_TEST_CODEX", codex);
     }
     done(must_counting(&mut command, tally))
 }

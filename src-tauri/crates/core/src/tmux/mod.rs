@@ -10,6 +10,7 @@ mod pressing;
 mod run;
 mod send;
 mod typing;
+mod watch;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -21,6 +22,7 @@ pub use error::TmuxError;
 pub use list::Pane;
 pub use pressing::{Press, Pressed};
 pub use typing::{Answer, Delivery, Journal, Reached, Undelivered};
+pub use watch::Watched;
 
 /// The tmux found on PATH and the server it talks to. Cheap to clone.
 #[derive(Debug, Clone)]

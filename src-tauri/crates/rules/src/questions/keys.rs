@@ -43,6 +43,9 @@ pub fn key_for(agent: Agent, prompt: &Prompt, decision: Permission) -> Result<Ke
     if prompt.modal != Modal::Permission {
         return Err(NoKey::NotAPermission);
     }
+    if prompt.choices.is_empty() {
+        return Err(NoKey::Ambiguous);
+    }
     let reads = |word: &str| -> Vec<_> {
         prompt.choices.iter().filter(|choice| choice.label.as_data().trim() == word).collect()
     };

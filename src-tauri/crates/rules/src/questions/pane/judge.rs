@@ -2,7 +2,7 @@
 
 use super::layout::Layout;
 use super::signs::{self, Banner};
-use super::{Agent, Composer, Fault, Judgement, Line, PaneState, Screen, Seen, Unsure, is_shell, modal};
+use super::{Agent, Composer, Fault, Judgement, PaneState, Screen, Seen, Unsure, is_shell, modal};
 
 /// Says what a pane shows. `foreground` is the program in front at the (last) look.
 ///
@@ -59,19 +59,8 @@ fn settle(agent: Agent, layout: &Layout<'_>, first: &Screen, second: Option<&Scr
         return unknown(Unsure::LookAgain);
     }
     let before = Layout::of(agent, first);
-    if before.composer != Composer::None && same(before.above, layout.above) {
-        PaneState::Idle
-    } else {
-        unknown(Unsure::LookAgain)
-    }
-}
-
-/// Whether two looks show the same text above the composer, wherever it is drawn.
-fn same(a: &[Line], b: &[Line]) -> bool {
-    let drawn = |lines: &'_ [Line]| -> Vec<String> {
-        lines.iter().map(|line| line.text().trim().to_owned()).filter(|text| !text.is_empty()).collect()
-    };
-    drawn(a) == drawn(b)
+    let same = signs::steady(agent, before.above).eq(signs::steady(agent, layout.above));
+    if before.composer != Composer::None && same { PaneState::Idle } else { unknown(Unsure::LookAgain) }
 }
 
 /// What a member with an empty capture is: unknown at first, unwatchable from the second tick in a row.

@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 const BOTTOM: usize = 15;
 /// Drawn lines under the last choice: hints.
 const UNDER: usize = 4;
-/// Lines above the sentence that are shown with it.
+/// Lines above a list that can be its prompt's.
 const SUBJECT: usize = 14;
 /// Characters kept of the subject.
 const SUBJECT_CAP: usize = 4_000;
@@ -30,6 +30,7 @@ const HINTS: &[&str] = &[
     "enter to save",
     "enter to continue",
     "use enter to select",
+    "use arrow keys",
 ];
 
 /// How a sentence begins that asks for permission.
@@ -54,15 +55,19 @@ pub(super) fn find(agent: Agent, screen: &Screen, layout: &Layout<'_>) -> Option
     }
     let drawn: Vec<&Line> = screen.lines().iter().filter(|line| !line.is_blank()).collect();
     let from = drawn.len().saturating_sub(BOTTOM);
-    let list = numbered(agent, &drawn, from).or_else(|| unnumbered(&drawn, from))?;
+    let Some(list) = numbered(agent, &drawn, from).or_else(|| unnumbered(agent, &drawn, from)) else {
+        return yes_or_no(agent, &drawn);
+    };
     let hints: String = drawn[list.end..].iter().map(|line| line.text().to_lowercase() + "\n").collect();
-    let (title_at, title) = title(&drawn[..list.start]);
-    let asks = title.ends_with('?') || wording(&title);
-    let hinted = HINTS.iter().any(|hint| hints.contains(hint));
+    let above = own_lines(&drawn[..list.start]);
+    let title_at = title(agent, above);
+    let title = title_at.map_or_else(String::new, |at| inner(above[at]).trim().to_owned());
+    let asks = title.ends_with(['?', ':']) || wording(&title);
+    let hinted = HINTS.iter().any(|hint| hints.contains(hint) || title.to_lowercase().contains(hint));
     if !(hinted || (list.is_numbered && asks)) {
         return None;
     }
-    let subject = subject(&drawn[..title_at]);
+    let subject = subject(above, title_at);
     let modal = kind(&title, &subject, &hints, &list.choices);
     let hash = hash(modal, &title, &subject, &list.choices);
     Some(Prompt {
@@ -181,7 +186,7 @@ fn numbered(agent: Agent, drawn: &[&Line], from: usize) -> Option<List> {
 }
 
 /// Rows without numbers, one behind a mark and the others aligned with its label.
-fn unnumbered(drawn: &[&Line], from: usize) -> Option<List> {
+fn unnumbered(agent: Agent, drawn: &[&Line], from: usize) -> Option<List> {
     let is_mark = |c: char| matches!(c, '❯' | '›' | '▶');
     let marked = |line: &Line| inner(line).trim_start().starts_with(is_mark);
     let at = (from..drawn.len()).rev().find(|at| marked(drawn[*at]))?;
@@ -193,7 +198,8 @@ fn unnumbered(drawn: &[&Line], from: usize) -> Option<List> {
     let belongs = |line: &Line| label_column(line) == column && !marked(line) && !is_rule(line);
     let start = at - drawn[from..at].iter().rev().take_while(|line| belongs(line)).count();
     let end = at + 1 + drawn[at + 1..].iter().take_while(|line| belongs(line)).count();
-    if end - start < 2 || drawn.len() - end > UNDER || drawn.len() == end {
+    let has_numbers = drawn[start..end].iter().any(|line| row(agent, line).is_some());
+    if has_numbers || end - start < 2 || drawn.len() - end > UNDER {
         return None;
     }
     let choices = drawn[start..end]
@@ -207,18 +213,47 @@ fn unnumbered(drawn: &[&Line], from: usize) -> Option<List> {
     Some(List { choices, start, end, is_numbered: false })
 }
 
-/// The sentence above a list: the nearest of the last three lines that asks, else the last one.
-fn title(above: &[&Line]) -> (usize, String) {
-    let words = |at: usize| inner(above[at]).trim().to_owned();
-    let near = above.len().saturating_sub(3)..above.len();
-    let asking = near.rev().find(|at| {
-        let text = words(*at);
-        text.ends_with('?') || wording(&text)
-    });
-    match asking.or_else(|| above.len().checked_sub(1)) {
-        Some(at) => (at, words(at)),
-        None => (0, String::new()),
+/// `Overwrite notes.md? [y/N]` as the last line of a plain program. It has no row and no key of ours.
+fn yes_or_no(agent: Agent, drawn: &[&Line]) -> Option<Prompt> {
+    const ENDS: &[&str] = &["[y/n]", "(y/n)", "[yes/no]", "(yes/no)"];
+    let line = drawn.last().filter(|_| agent == Agent::Generic)?;
+    let title = line.text().trim();
+    let asked = title.trim_end_matches([':', '?', ' ']).to_lowercase();
+    if !ENDS.iter().any(|end| asked.ends_with(end)) {
+        return None;
     }
+    let subject = subject(own_lines(&drawn[..drawn.len() - 1]), None);
+    let hash = hash(Modal::Permission, title, &subject, &[]);
+    Some(Prompt {
+        modal: Modal::Permission,
+        title: Untrusted::new(title),
+        subject: Untrusted::new(subject),
+        choices: Vec::new(),
+        hash,
+    })
+}
+
+/// The lines above a list that belong to its prompt: up to the prompt's own edge or the transcript.
+fn own_lines<'a, 'b>(above: &'a [&'b Line]) -> &'a [&'b Line] {
+    let is_edge = |line: &Line| {
+        let text = inner(line);
+        is_rule(line) || line.text().starts_with('╭') || text.starts_with(['●', '•', '■', '✗', '❯', '›'])
+    };
+    let from = above.iter().rposition(|line| is_edge(line)).map_or(0, |at| at + 1);
+    &above[from.max(above.len().saturating_sub(SUBJECT))..]
+}
+
+/// The sentence that asks. Codex puts it first and its reasons below it; others put it last.
+fn title(agent: Agent, above: &[&Line]) -> Option<usize> {
+    let words = |at: usize| inner(above[at]).trim();
+    let asks = |at: &usize| words(*at).ends_with('?') || wording(words(*at));
+    let first = || (0..above.len()).find(|at| wording(words(*at)));
+    let near = || (above.len().saturating_sub(3)..above.len()).rev().find(asks);
+    let found = match agent {
+        Agent::Codex => first().or_else(near),
+        Agent::Claude | Agent::Generic => near(),
+    };
+    found.or_else(|| above.len().checked_sub(1))
 }
 
 fn wording(title: &str) -> bool {
@@ -226,18 +261,14 @@ fn wording(title: &str) -> bool {
     PERMISSION.iter().any(|start| title.starts_with(start))
 }
 
-/// What stands above the sentence, up to the prompt's own edge or the transcript.
-fn subject(above: &[&Line]) -> String {
-    let is_edge = |line: &Line| {
-        let text = inner(line);
-        is_rule(line) || text.starts_with(['●', '•', '■', '✗', '❯', '›', '╭'])
-    };
-    let from = above.iter().rposition(|line| is_edge(line)).map_or(0, |at| at + 1);
-    let from = from.max(above.len().saturating_sub(SUBJECT));
+/// What the prompt says beside its sentence.
+fn subject(above: &[&Line], title: Option<usize>) -> String {
     let inner_rule = |text: &str| text.chars().all(|c| c == '╌' || c == '┈');
-    let kept = above[from..]
+    let kept = above
         .iter()
-        .map(|line| inner(line).trim())
+        .enumerate()
+        .filter(|(at, _)| Some(*at) != title)
+        .map(|(_, line)| inner(line).trim())
         .filter(|text| !inner_rule(text) && !text.starts_with("Tip:"));
     kept.collect::<Vec<_>>().join("\n").chars().take(SUBJECT_CAP).collect()
 }

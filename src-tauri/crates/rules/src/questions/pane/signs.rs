@@ -3,7 +3,7 @@
 use sha2::{Digest, Sha256};
 
 use super::layout::Layout;
-use super::{Agent, Fault, Line};
+use super::{Agent, Fault, Ink, Line};
 
 /// Drawn lines above a composer in which a spinner stands: below it may be a tip, a list of tasks or
 /// queued messages.
@@ -29,13 +29,14 @@ pub(super) fn spinner(agent: Agent, layout: &Layout<'_>) -> Option<String> {
                     || line.text().contains("esc to interrupt")
             };
             let line = near(layout).take_while(|line| !is_said(Agent::Claude, line)).find(is_spinner);
-            line.map(|line| line.text().to_owned()).or_else(|| {
+            line.map(drawn).or_else(|| {
                 // Its status says so even where the spinner's own line is not recognised.
                 running.then(|| layout.above.iter().map(Line::text).collect::<Vec<_>>().join("\n"))
             })
         }
         Agent::Codex => {
-            near(layout).find(|line| line.text().contains("esc to interrupt")).map(|l| l.text().to_owned())
+            let is_spinner = |line: &&Line| line.text().contains("s • esc to interrupt)");
+            near(layout).find(is_spinner).map(drawn)
         }
         Agent::Generic => {
             let turning = |line: &&Line| {
@@ -43,11 +44,25 @@ pub(super) fn spinner(agent: Agent, layout: &Layout<'_>) -> Option<String> {
                 text.starts_with(|c| ('\u{2801}'..='\u{28ff}').contains(&c)) || is_timer(text)
             };
             let last = layout.above.iter().rev().find(|line| !line.is_blank());
-            last.filter(turning).map(|line| line.text().to_owned())
+            last.filter(turning).map(drawn)
         }
     };
     // Foreign text of any length; only its identity counts.
     found.map(|text| text.chars().take(2_000).collect())
+}
+
+/// A line as it is drawn: a sheen that runs over its letters is movement, too.
+fn drawn(line: &Line) -> String {
+    let mut text = String::new();
+    let mut ink = Ink::default();
+    for (c, now) in line.cells() {
+        if now != ink {
+            ink = now;
+            text.push_str(&format!("<{:?}{}>", now.colour, u8::from(now.faint)));
+        }
+        text.push(c);
+    }
+    text
 }
 
 fn is_star(c: char) -> bool {
@@ -101,29 +116,30 @@ pub(super) enum Banner {
 
 /// The banner that is the last thing said above a composer.
 pub(super) fn banner(agent: Agent, layout: &Layout<'_>) -> Banner {
-    let Some(at) = layout.above.iter().rposition(|line| is_said(agent, line)) else { return Banner::None };
-    let line = &layout.above[at];
-    let words = line.text().chars().skip(1).collect::<String>();
-    let words = words.trim();
+    let Some(from) = layout.above.iter().rposition(|line| is_said(agent, line)) else { return Banner::None };
+    let words_of = |line: &Line| line.text().trim_start_matches([' ', '●', '⏺', '⎿', '■']).trim().to_owned();
+    let is_notice = |line: &Line| {
+        let words = words_of(line);
+        match agent {
+            // Older ones hang a notice under the person's own words.
+            Agent::Claude => NOTICES.iter().any(|start| words.starts_with(start)),
+            Agent::Codex => first(line) == Some('■') && !words.starts_with("Conversation interrupted"),
+            Agent::Generic => false,
+        }
+    };
+    let opens = |line: &&Line| line.text().trim_start().starts_with(['●', '⏺', '⎿', '■']);
+    let Some(line) = layout.above[from..].iter().find(|line| opens(line) && is_notice(line)) else {
+        return Banner::None;
+    };
     // A notice is drawn in one colour; what a model says after its sign is not coloured.
-    let sign = line.cells().next().and_then(|(_, ink)| ink.colour);
-    let coloured =
-        sign.is_some() && line.cells().skip(1).filter(|(c, _)| *c != ' ').all(|(_, ink)| ink.colour == sign);
+    let mut inks = line.cells().filter(|(c, _)| *c != ' ').map(|(_, ink)| ink.colour);
+    let colour = inks.next().flatten();
+    let coloured = colour.is_some() && inks.all(|ink| ink == colour);
     let block = || {
-        let rest = layout.above[at..].iter().map(Line::text);
+        let rest = layout.above[from..].iter().map(Line::text);
         rest.collect::<Vec<_>>().join(" ").to_lowercase()
     };
-    match agent {
-        Agent::Claude if !NOTICES.iter().any(|start| words.starts_with(start)) => Banner::None,
-        Agent::Claude if coloured => Banner::Fault(fault(&block())),
-        Agent::Claude => Banner::Doubtful,
-        Agent::Codex if first(line) != Some('■') || words.starts_with("Conversation interrupted") => {
-            Banner::None
-        }
-        Agent::Codex if coloured => Banner::Fault(fault(&block())),
-        Agent::Codex => Banner::Doubtful,
-        Agent::Generic => Banner::None,
-    }
+    if coloured { Banner::Fault(fault(&block())) } else { Banner::Doubtful }
 }
 
 fn fault(words: &str) -> Fault {
@@ -170,13 +186,18 @@ pub(super) fn said(agent: Agent, layout: &Layout<'_>) -> String {
         Agent::Generic => false,
     };
     let from = layout.above.iter().rposition(of_agent).unwrap_or(0);
-    let mut kept: Vec<char> = Vec::new();
-    for line in layout.above[from..].iter().filter(|line| !is_passing(agent, line)) {
-        kept.extend(line.text().chars().filter(|c| !c.is_whitespace()));
-    }
+    let kept: Vec<char> = steady(agent, &layout.above[from..]).collect();
     let surplus = kept.len().saturating_sub(SAID_CAP);
     let text: String = kept[surplus..].iter().collect();
     hex::encode(Sha256::digest(text.as_bytes()))
+}
+
+/// What is said in lines, without blanks and without what comes and goes beside it.
+pub(super) fn steady(agent: Agent, lines: &[Line]) -> impl Iterator<Item = char> + '_ {
+    let lines = lines.iter().filter(move |line| !is_passing(agent, line));
+    // Block elements draw pictures, and pictures move.
+    let is_said = |c: &char| !c.is_whitespace() && !('\u{2580}'..='\u{259f}').contains(c);
+    lines.flat_map(move |line| line.text().chars().filter(is_said))
 }
 
 /// Lines that come and go beside what is said: spinners, tips, hints at the right edge, faint lines.

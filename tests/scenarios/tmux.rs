@@ -1,0 +1,7 @@
+//! Panes: real tmux, screens drawn in it, and the real agents with scripted models.
+
+mod claude;
+mod codex;
+mod gallery;
+mod typing;
+mod watching;
