@@ -21,6 +21,7 @@ const FLOOR_ONE: &[&str] = &[
     "home",
     "keychain",
     "lock",
+    "peers",
     "sandbox",
     "store",
     "telemetry",

@@ -7,6 +7,8 @@ mod bad_input;
 mod configure;
 mod desk;
 mod inbox;
+mod needs;
+mod needs_ways;
 mod persons;
 mod repos;
 mod reviews;

@@ -13,6 +13,7 @@ mod guard;
 mod hygiene;
 mod laws;
 mod lifecycle;
+mod needs;
 mod observing;
 mod outgoing;
 mod panes;

@@ -21,6 +21,7 @@ mod keychain;
 mod lock;
 mod observer;
 mod pulls;
+mod questions;
 mod review_ends;
 mod review_flow;
 mod seat;

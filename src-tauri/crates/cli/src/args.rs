@@ -45,6 +45,15 @@ pub enum Command {
         #[command(subcommand)]
         command: Option<InboxCommand>,
     },
+    /// Ask the owner something.
+    #[command(args_conflicts_with_subcommands = true)]
+    Need(NeedArgs),
+    /// Questions to you, and your answers.
+    #[command(subcommand)]
+    Needs(NeedsCommand),
+    /// Events of agents' own hooks.
+    #[command(subcommand)]
+    Hook(HookCommand),
     /// The seats Steward starts agents for.
     #[command(subcommand)]
     Seats(SeatsCommand),
@@ -86,8 +95,8 @@ pub enum Command {
     Log(LogCommand),
     /// Run the runtime without a window, until interrupted.
     Serve,
-    /// Tool servers for seats.
-    #[command(subcommand, hide = true)]
+    /// Tool servers: `need` for any agent, the others for seats.
+    #[command(subcommand)]
     Mcp(McpCommand),
     /// Print shell completions.
     Completions {
@@ -286,6 +295,102 @@ pub enum InboxCommand {
     Save { entry: i64 },
 }
 
+#[derive(Debug, Args)]
+pub struct NeedArgs {
+    /// The question.
+    #[arg(required_unless_present_any = ["stdin"], conflicts_with = "stdin")]
+    pub question: Option<String>,
+    /// What it is about; one topic of one asker is one question.
+    #[arg(long, required_unless_present_any = ["stdin"], conflicts_with = "stdin")]
+    pub topic: Option<String>,
+    /// One possible answer; may stand several times.
+    #[arg(long, conflicts_with = "stdin")]
+    pub option: Vec<String>,
+    /// The project; the workspace or repository of this folder when absent.
+    #[arg(long)]
+    pub project: Option<String>,
+    /// Who asks; the roster's member of this pane, else the login and terminal, when absent.
+    #[arg(long)]
+    pub agent: Option<String>,
+    /// Read the raw message, `NEED [<topic>]: …`, from standard input.
+    #[arg(long)]
+    pub stdin: bool,
+    /// Block until it is answered, and print the answer.
+    #[arg(long)]
+    pub wait: bool,
+    #[command(subcommand)]
+    pub command: Option<NeedCommand>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NeedCommand {
+    /// Print how an agent asks, for its own instructions.
+    Brief {
+        /// A member of the roster.
+        agent: Option<String>,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum HookCommand {
+    /// Take an event of Claude Code in, from standard input.
+    Claude {
+        /// Who asks; the roster's member of this pane, else the session, when absent.
+        #[arg(long)]
+        agent: Option<String>,
+    },
+    /// Show the hook entry of a workspace, and write it when you agree.
+    Install {
+        /// The workspace's title.
+        #[arg(long)]
+        workspace: String,
+        /// Write it without asking.
+        #[arg(long)]
+        yes: bool,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+pub enum NeedsCommand {
+    /// The queue, oldest first.
+    List {
+        /// With those that are open no more.
+        #[arg(long)]
+        all: bool,
+        #[arg(long, default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=500))]
+        limit: u32,
+    },
+    /// Show one question.
+    Show { need: i64 },
+    /// Answer in your own words: `answer 3 "B, but keep the old files"`, or `answer "3: B"`.
+    Answer {
+        /// The question's number, where the words do not name it, and the words.
+        #[arg(required = true)]
+        words: Vec<String>,
+    },
+    /// Allow once what a permission prompt asks.
+    Allow { need: i64 },
+    /// Deny what a permission prompt asks.
+    Deny { need: i64 },
+    /// Type an answer that its asker did not fetch into the asker's pane.
+    Type { need: i64 },
+    /// Put a question away unanswered; its asker takes it back with this.
+    Drop {
+        need: i64,
+        /// Who takes it back, as it asked.
+        #[arg(long)]
+        agent: Option<String>,
+    },
+    /// The agents that are watched, and how each was last seen.
+    Roster,
+    /// Show the last lines of a member's pane.
+    Capture { agent: String },
+    /// Type the briefing into a member's pane, once.
+    Brief { agent: String },
+    /// Let the runtime look at every pane now.
+    Look,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum SeatsCommand {
     /// Write one file per role, skipping those that exist.
@@ -408,5 +513,15 @@ pub enum LogCommand {
 #[derive(Debug, Subcommand)]
 pub enum McpCommand {
     /// The two tools of a reviewer, on standard input and output.
+    #[command(hide = true)]
     Review,
+    /// Lets an agent ask the owner and fetch the answer, on standard input and output.
+    Need {
+        /// Who asks; the roster's member of this pane, else the login, when absent.
+        #[arg(long)]
+        agent: Option<String>,
+        /// The project, where a question does not say.
+        #[arg(long)]
+        project: Option<String>,
+    },
 }

@@ -7,6 +7,7 @@ use steward_core::api::views::{EntryView, InboxPage};
 use steward_core::api::{Api, inbox as api_inbox};
 
 use crate::args::{InboxCommand, InboxListArgs, InboxWhich};
+use crate::needs;
 use crate::output::{Output, Tone};
 use crate::reviews;
 use crate::table::Table;
@@ -75,6 +76,9 @@ fn render(page: &InboxPage, now: DateTime<Utc>, out: &Output) -> String {
 async fn show(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
     let entry = api_inbox::get(api, ById { id }).await?;
     let _ = api_inbox::mark(api, InboxMark { id, action: InboxAction::Read }).await?;
+    if let Some(need) = entry.target.strip_prefix("question/").and_then(|n| n.parse().ok()) {
+        return needs::show(api, need, out).await;
+    }
     match entry.target.strip_prefix("review/").and_then(|n| n.parse().ok()) {
         Some(review) => reviews::show_id(api, review, out).await,
         None => {

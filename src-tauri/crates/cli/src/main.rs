@@ -4,8 +4,11 @@ mod args;
 mod auth;
 mod config;
 mod contain;
+mod hook;
 mod inbox;
 mod mcp;
+mod mcp_need;
+mod needs;
 mod notices;
 mod output;
 mod person;
@@ -79,7 +82,8 @@ fn home() -> Result<Home, ApiError> {
 }
 
 async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
-    let api = Api::open(&home()?, person::caller_of_this_process()).await?;
+    let pane = std::env::var("TMUX_PANE").ok();
+    let api = Api::open(&home()?, person::caller_of_this_process()).await?.in_pane(pane.as_deref());
     match command {
         Command::Workspace(command) => workspaces::run(&api, command, out).await,
         Command::Task(command) => tasks::run(&api, command, out).await,
@@ -89,6 +93,10 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Cancel { review } => reviews::cancel(&api, review, out).await,
         Command::Mark(args) => reviews::mark(&api, args, out).await,
         Command::Inbox { list, command } => inbox::run(&api, list, command, out).await,
+        Command::Need(args) => needs::need(&api, args, out).await,
+        Command::Needs(command) => needs::run(&api, command, out).await,
+        Command::Hook(command) => hook::run(&api, command, out).await,
+        Command::Mcp(McpCommand::Need { agent, project }) => mcp_need::run(api, agent, project).await,
         Command::Seats(command) => system::seats(&api, command, out).await,
         Command::Status => system::status(&api, out).await,
         Command::Budget => system::budget(&api, out).await,
@@ -100,7 +108,10 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Backup { to } => system::backup(&api, to, out).await,
         Command::Log(command) => system::log(&api, command, out).await,
         Command::Serve => serve::run(api, out).await,
-        Command::Completions { .. } | Command::Mcp(_) | Command::Config(_) | Command::Restore { .. } => {
+        Command::Completions { .. }
+        | Command::Mcp(McpCommand::Review)
+        | Command::Config(_)
+        | Command::Restore { .. } => {
             unreachable!("BUG: run() handles these before a store is opened")
         }
     }

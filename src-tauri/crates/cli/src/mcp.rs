@@ -1,5 +1,7 @@
-//! `steward mcp review`: the two tools of a reviewer, inside the boundary, over standard input and
-//! output. It knows one digest and one inbox folder; there is no database, socket or port to reach.
+//! Tool servers over standard input and output.
+//!
+//! `steward mcp review`: the two tools of a reviewer, inside the boundary. It knows one digest and one
+//! inbox folder; there is no database, socket or port to reach. `steward mcp need` is in `mcp_need`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -27,13 +29,17 @@ const REFUSALS: u32 = 3;
 
 /// Serves one review until standard input ends.
 pub async fn review() -> anyhow::Result<()> {
-    let seat = Seat::from_env()?;
+    serve(Seat::from_env()?).await
+}
+
+/// Serves these tools until standard input ends.
+pub async fn serve(tools: impl ServerHandler) -> anyhow::Result<()> {
     let (for_server, from_front) = tokio::io::duplex(1 << 16);
     let (out, lines) = mpsc::channel::<Vec<u8>>(64);
     let writer = tokio::spawn(write(lines));
     let (server_read, server_write) = (from_front, Outlet::start(out.clone()));
     let front = tokio::spawn(front(BufReader::new(tokio::io::stdin()), for_server, out));
-    let service = seat.serve((server_read, server_write)).await.context("the agent ended the handshake")?;
+    let service = tools.serve((server_read, server_write)).await.context("the agent ended the handshake")?;
     service.waiting().await?;
     front.await?;
     writer.await?;

@@ -14,6 +14,7 @@ pub mod home;
 pub mod keychain;
 pub mod lock;
 pub mod loops;
+pub mod peers;
 pub mod sandbox;
 pub mod store;
 pub mod telemetry;

@@ -127,6 +127,14 @@ number!(
     EntryId
 );
 number!(
+    /// A question's number, from 1 per installation.
+    NeedId
+);
+number!(
+    /// An answer's number.
+    AnswerId
+);
+number!(
     /// A pull request's number within its repository.
     PullNumber
 );

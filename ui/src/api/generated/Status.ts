@@ -2,6 +2,7 @@
 import type { HolderView } from "./HolderView";
 import type { ObserverView } from "./ObserverView";
 import type { PauseView } from "./PauseView";
+import type { QuestionsStatus } from "./QuestionsStatus";
 import type { RuntimeState } from "./RuntimeState";
 import type { SpendView } from "./SpendView";
 import type { StatusReason } from "./StatusReason";
@@ -29,4 +30,8 @@ isHolder: boolean, lastTick: string | null, paused: PauseView | null, reviewEnab
 /**
  * Automatic reviews wait for a manual one since three in a row crashed or timed out.
  */
-breakerOpen: boolean, inboxOpen: number, inboxUnread: number, tasks: number, spend: SpendView, observer: ObserverView, now: string, };
+breakerOpen: boolean, inboxOpen: number, inboxUnread: number, tasks: number, spend: SpendView, observer: ObserverView, 
+/**
+ * Absent while questions are off.
+ */
+questions?: QuestionsStatus, now: string, };

@@ -2,7 +2,8 @@
 
 use super::error::{ApiError, ErrorCode};
 use super::{
-    Api, accounts, board, effects, inbox, offers, repositories, reviews, settings, system, tasks, workspaces,
+    Api, accounts, board, effects, hooks, inbox, offers, questions, repositories, reviews, roster, settings,
+    system, tasks, workspaces,
 };
 use super::{policy, requests as rq, views as v};
 
@@ -65,6 +66,20 @@ macro_rules! commands {
             power_confirm: PowerConfirm => PowerView = effects::power_confirm,
             audit_list: AuditList => AuditPage = effects::audit_list,
             audit_verify: Nothing => ChainView = effects::audit_verify,
+            need_raise: NeedRaise => RaisedView = questions::raise,
+            need_list: NeedList => NeedPage = questions::list,
+            need_show: ById => NeedView = questions::show,
+            need_answer: NeedAnswer => NeedView = questions::answer,
+            need_press: NeedPress => NeedView = questions::press,
+            need_type: ById => NeedView = questions::type_answer,
+            need_drop: NeedDrop => NeedView = questions::drop_need,
+            hook_preview: WorkspaceByTitle => HookView = hooks::preview,
+            hook_install: HookInstall => HookView = hooks::install,
+            roster_list: Nothing => RosterView = roster::list,
+            roster_look: Nothing => Done = roster::look,
+            roster_capture: RosterAgent => CaptureView = roster::capture,
+            roster_brief: BriefFor => TextView = roster::brief,
+            roster_brief_send: RosterAgent => Done = roster::brief_send,
         }
     };
 }

@@ -15,7 +15,7 @@ const PAGE: u32 = 500;
 pub async fn list(api: &Api, request: InboxList) -> Result<InboxPage, ApiError> {
     let limit = request.limit.clamp(1, PAGE);
     let (shelf, state) = match request.filter {
-        InboxFilter::Open => (Shelf::Open, EntryState::Open),
+        InboxFilter::Open => (Shelf::Rest, EntryState::Open),
         InboxFilter::Snoozed => (Shelf::Snoozed, EntryState::Snoozed),
         InboxFilter::Saved => (Shelf::Saved, EntryState::Open),
         InboxFilter::Done => (Shelf::Done, EntryState::Done),
@@ -24,22 +24,25 @@ pub async fn list(api: &Api, request: InboxList) -> Result<InboxPage, ApiError> 
     let query = request.query;
     let read = |query: Option<String>| {
         api.store().read(move |tx| -> Result<_, StoreError> {
+            // Questions stand first, oldest first, on the first page.
+            let first = shelf == Shelf::Rest && after.is_none();
+            let asked = if first { inbox::questions(tx, query.as_deref(), PAGE)? } else { Vec::new() };
             let rows = inbox::page(tx, shelf, query.as_deref(), after, limit)?;
-            Ok((rows, inbox::counts(tx, state)?))
+            Ok((asked, rows, inbox::counts(tx, state)?))
         })
     };
-    let (rows, _) = read(query.clone()).await?;
+    let (_, rows, _) = read(query.clone()).await?;
     let shown: Vec<ReviewId> = rows.iter().filter_map(review_of).collect();
     let reviews = api
         .store()
         .read(move |tx| shown.iter().map(|id| reviews::get(tx, *id)).collect::<Result<Vec<_>, StoreError>>())
         .await?;
     look::again(api, &reviews.into_iter().flatten().collect::<Vec<_>>()).await;
-    let (mut rows, counts) = read(query).await?;
+    let (asked, mut rows, counts) = read(query).await?;
     let more = rows.len() > limit as usize;
     rows.truncate(limit as usize);
     Ok(InboxPage {
-        entries: rows.iter().map(convert::entry).collect(),
+        entries: asked.iter().chain(&rows).map(convert::entry).collect(),
         total: counts.total,
         unread: counts.unread,
         more,

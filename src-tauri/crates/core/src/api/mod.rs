@@ -9,13 +9,16 @@ mod editor;
 pub mod effects;
 pub mod error;
 mod failures;
+pub mod hooks;
 pub mod inbox;
 mod look;
 pub mod offers;
 pub mod policy;
+pub mod questions;
 pub mod repositories;
 pub mod requests;
 pub mod reviews;
+pub mod roster;
 mod runtime;
 pub mod settings;
 pub mod system;
@@ -81,6 +84,20 @@ impl Api {
     /// The same over a context that is there already.
     pub fn of(ctx: Ctx, caller: Caller) -> Self {
         Self { ctx, caller, own: tokio::sync::Mutex::default() }
+    }
+
+    /// The same for a call from this tmux pane: in a pane of the roster nobody is taken for a person
+    /// (review.md 4).
+    pub fn in_pane(mut self, pane: Option<&str>) -> Self {
+        let questions = &self.ctx.config.current().config.questions;
+        let is_agents = questions.enabled
+            && pane.is_some_and(|pane| {
+                steward_rules::questions::roster::in_pane(&questions.roster, pane).is_some()
+            });
+        if is_agents && self.caller == Caller::Person {
+            self.caller = Caller::Agent("its terminal is an agent's pane".to_owned());
+        }
+        self
     }
 
     /// The time by this installation's clock.

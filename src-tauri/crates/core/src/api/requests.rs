@@ -224,3 +224,91 @@ request!(AuditList {
     #[serde(default)]
     kind: Option<String>,
 });
+
+request!(
+    /// Who asks, as far as the asking process can tell.
+    WhoAsks {
+        #[ts(optional)]
+        #[serde(default)]
+        agent: Option<String>,
+        /// `$TMUX_PANE`.
+        #[ts(optional)]
+        #[serde(default)]
+        pane: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        user: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        tty: Option<String>,
+        /// The folder it works in.
+        #[ts(optional)]
+        #[serde(default)]
+        folder: Option<String>,
+    }
+);
+
+/// How a question is handed in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum NeedSource {
+    Cli,
+    Mcp,
+    Hook,
+}
+
+request!(
+    /// A question: as the raw message in `text`, or in its parts.
+    NeedRaise {
+        source: NeedSource,
+        who: WhoAsks,
+        #[ts(optional)]
+        #[serde(default)]
+        text: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        topic: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        question: Option<String>,
+        #[serde(default)]
+        options: Vec<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        project: Option<String>,
+    }
+);
+request!(NeedList {
+    /// With those that are open no more, newest first.
+    #[serde(default)]
+    closed: bool,
+    limit: u32,
+});
+request!(
+    /// The owner's words: for question `id`, or for the one the words name (`3: B`).
+    NeedAnswer {
+        #[ts(optional)]
+        #[serde(default)]
+        id: Option<i64>,
+        text: String,
+    }
+);
+request!(
+    /// Allows a permission prompt once, or denies it.
+    NeedPress { id: i64, allow: bool }
+);
+request!(NeedDrop { id: i64, who: WhoAsks });
+request!(RosterAgent { agent: String });
+request!(
+    /// The briefing for one member, or for all.
+    BriefFor {
+        #[ts(optional)]
+        #[serde(default)]
+        agent: Option<String>,
+    }
+);
+request!(
+    /// Writes exactly the text that was shown into the workspace's settings.
+    HookInstall { title: String, text: String }
+);

@@ -19,8 +19,10 @@ macro_rules! view {
 }
 
 mod github;
+mod questions;
 
 pub use github::*;
+pub use questions::*;
 
 /// Where a review stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -60,6 +62,10 @@ view!(
         tasks: u32,
         spend: SpendView,
         observer: ObserverView,
+        /// Absent while questions are off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        questions: Option<QuestionsStatus>,
         now: DateTime<Utc>,
     }
 );

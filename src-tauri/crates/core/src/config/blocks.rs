@@ -29,7 +29,7 @@ block! {
         /// The follow-up memory.
         memory: Opaque = "memory",
         /// Questions of agents.
-        questions: Opaque = "questions",
+        questions: RawQuestions = "questions",
         /// Pipelines, each with its spec.
         pipelines: Opaque = "pipelines",
         notifications: RawNotifications = "notifications",
@@ -215,6 +215,63 @@ block! {
         app: String = "app",
         /// Whether `skipped` and `neutral` are well for it. Default false.
         skippable: bool = "skippable",
+    }
+}
+
+block! {
+    RawQuestions {
+        /// Whether agents' questions are taken at all. Default false.
+        enabled: bool = "enabled",
+        /// The name agents are told. Default `the owner`.
+        owner: String = "owner",
+        /// How often panes are looked at.
+        cadence: RawCadence = "cadence",
+        /// When one reminder lists what waits, such as `10m` (default).
+        remind_after: String = "remindAfter",
+        /// The agents whose panes are watched.
+        roster: Vec<At<RawMember>> = "roster",
+        /// The ways in: `cli`, `mcp`, `hook`, `thrum`, `pane`. Default all.
+        sources: Vec<String> = "sources",
+        /// Machines whose panes may be captured through ssh.
+        ssh: Vec<At<RawRemote>> = "ssh",
+        /// Whether answers may be typed into panes of this machine. Default false.
+        keys: bool = "keys",
+    }
+}
+
+block! {
+    RawCadence {
+        /// While something happens, such as `3m` (default).
+        active: String = "active",
+        /// While nothing does, such as `10m` (default).
+        idle: String = "idle",
+    }
+}
+
+block! {
+    RawMember {
+        /// The agent's name; with `thrum`, whose watch parameters there are read.
+        agent: String = "agent",
+        /// The project its questions are about, where they do not say.
+        project: String = "project",
+        /// Another machine; this one when absent.
+        host: String = "host",
+        /// The id of its tmux pane, such as `%12`.
+        pane: String = "pane",
+        /// `claude`, `codex` or `generic`; found by its program when absent.
+        adapter: String = "adapter",
+        /// `inactive` or `sleeping`: absent on purpose, so never escalated.
+        declared_absent: String = "declaredAbsent",
+        /// A project folder of thrum, whose roster is taken over.
+        thrum: String = "thrum",
+    }
+}
+
+block! {
+    RawRemote {
+        host: String = "host",
+        /// Whether keys may be typed there. Default false.
+        keys: bool = "keys",
     }
 }
 

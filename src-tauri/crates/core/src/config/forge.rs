@@ -193,7 +193,7 @@ pub(super) fn interval(read: Option<&At<EngineBlock>>, cx: &mut Resolving<'_>) -
 }
 
 /// Reads `90s`, `10m`, `1h`.
-fn duration(text: &str) -> Option<Duration> {
+pub(super) fn duration(text: &str) -> Option<Duration> {
     let unit = match text.chars().last()? {
         's' => 1,
         'm' => 60,
@@ -206,7 +206,7 @@ fn duration(text: &str) -> Option<Duration> {
     Some(Duration::from_secs(count.checked_mul(unit)?))
 }
 
-fn written(time: Duration) -> String {
+pub(super) fn written(time: Duration) -> String {
     match time.as_secs() {
         secs if secs % 3600 == 0 => format!("{}h", secs / 3600),
         secs if secs % 60 == 0 => format!("{}m", secs / 60),

@@ -7,6 +7,7 @@ pub mod fields;
 mod forge;
 mod policy;
 mod problem;
+mod questions;
 pub mod raw;
 mod repositories;
 mod resolve;
@@ -26,8 +27,8 @@ pub use repositories::{CLASSES, PRESETS};
 pub use resolve::{Effective, Origin};
 pub use types::{
     Account, Adapter, AgentChoice, CommitIdentity, Config, Fetch, ForgeChoice, Network, NetworkProxy,
-    Notifications, QuietHours, RepoMode, Repository, Retention, Review, Role, Spend, Switch, Workspace,
-    WorkspaceMatch,
+    Notifications, Questions, QuietHours, RepoMode, Repository, Retention, Review, Role, Spend, Switch,
+    ThrumProject, Workspace, WorkspaceMatch,
 };
 pub(crate) use watch::write_private;
 pub use watch::{ConfigWatch, Loaded, LoadedFrom};

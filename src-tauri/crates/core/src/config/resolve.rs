@@ -14,7 +14,7 @@ use super::raw::{Node, Spot, Value};
 use super::types::{
     Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, Retention, Role, Spend, Switch,
 };
-use super::{repositories, review, workspaces};
+use super::{questions, repositories, review, workspaces};
 
 /// Where an effective value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -158,7 +158,7 @@ pub(super) fn resolve(root: &Node, person: Option<&Path>) -> Result<Resolved, Pr
         interval: forge::interval(raw.engine.as_ref(), &mut cx),
         engine: engine(raw.engine, &mut cx),
         memory: switch("memory", raw.memory.as_ref(), &mut cx),
-        questions: switch("questions", raw.questions.as_ref(), &mut cx),
+        questions: questions::resolve(raw.questions.as_ref(), &mut cx),
         pipelines: pipelines(raw.pipelines.as_ref(), &mut cx),
         accounts,
         workspaces,

@@ -6,6 +6,8 @@ use std::time::Duration;
 use chrono::NaiveTime;
 use serde::Serialize;
 use steward_rules::ids::RepoName;
+use steward_rules::questions::need::Origin;
+use steward_rules::questions::roster::{Member, Remote};
 use steward_rules::review::policy::ReviewPolicy;
 
 /// Everything the person allows.
@@ -28,7 +30,7 @@ pub struct Config {
     /// How often watched repositories are looked at (`engine.interval`), whether the engine is on or not.
     pub interval: Duration,
     pub memory: Switch,
-    pub questions: Switch,
+    pub questions: Questions,
     pub pipelines: Switch,
 }
 
@@ -294,6 +296,51 @@ impl Default for Retention {
             done_days: 365,
         }
     }
+}
+
+/// The `questions:` block (questions.md 1).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Questions {
+    pub enabled: bool,
+    pub disabled_by: Option<String>,
+    /// The name agents are told.
+    pub owner: String,
+    pub cadence_active: Duration,
+    pub cadence_idle: Duration,
+    pub remind_after: Duration,
+    pub roster: Vec<Member>,
+    /// Folders of thrum whose rosters are taken over.
+    pub thrum: Vec<ThrumProject>,
+    /// The ways in that are open.
+    pub sources: Vec<Origin>,
+    pub ssh: Vec<Remote>,
+    /// Whether answers may be typed into panes of this machine.
+    pub keys: bool,
+}
+
+impl Default for Questions {
+    fn default() -> Self {
+        Self {
+            enabled: false,
+            disabled_by: None,
+            owner: "the owner".to_owned(),
+            cadence_active: Duration::from_secs(180),
+            cadence_idle: Duration::from_secs(600),
+            remind_after: Duration::from_secs(600),
+            roster: Vec::new(),
+            thrum: Vec::new(),
+            sources: Vec::new(),
+            ssh: Vec::new(),
+            keys: false,
+        }
+    }
+}
+
+/// A project folder of thrum, and the agent whose watch parameters are read there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ThrumProject {
+    pub folder: PathBuf,
+    pub agent: String,
 }
 
 /// Whether a system is on. Its own keys are read by the system itself.

@@ -12,6 +12,7 @@ use crate::home::Home;
 use crate::keychain::Keychain;
 use crate::sandbox::Boundary;
 use crate::store::Store;
+use crate::tmux::{Tmux, TmuxError};
 
 /// The home, the store, the clock, the configuration in force and git. Cheap to clone.
 #[derive(Clone)]
@@ -34,6 +35,7 @@ pub struct Ctx {
 struct Found {
     git: Mutex<Option<Git>>,
     boundary: Mutex<Option<Boundary>>,
+    tmux: Mutex<Option<Tmux>>,
 }
 
 impl Ctx {
@@ -86,6 +88,22 @@ impl Ctx {
     pub fn boundary(&self) -> Boundary {
         let mut found = self.found.boundary.lock().unwrap_or_else(PoisonError::into_inner);
         found.get_or_insert_with(|| Boundary::choose(&self.steward)).clone()
+    }
+
+    /// The person's tmux, found once: there is one sender per pane over the whole process.
+    pub fn tmux(&self) -> Result<Tmux, TmuxError> {
+        let mut found = self.found.tmux.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tmux) = &*found {
+            return Ok(tmux.clone());
+        }
+        let tmux = Tmux::find()?;
+        *found = Some(tmux.clone());
+        Ok(tmux)
+    }
+
+    /// Talks to this tmux from now on.
+    pub fn use_tmux(&self, tmux: Tmux) {
+        *self.found.tmux.lock().unwrap_or_else(PoisonError::into_inner) = Some(tmux);
     }
 
     /// Takes this boundary from now on, as the person or a test demands a certain one.

@@ -6,6 +6,7 @@ pub mod effects;
 mod failpoint;
 pub mod observer;
 pub mod pause;
+pub mod questions;
 pub mod review;
 pub mod seat;
 pub mod supervisor;

@@ -66,6 +66,8 @@ pub struct NewEntry {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shelf {
     Open,
+    /// What is open beside [`questions`], which stand before it.
+    Rest,
     Snoozed,
     Saved,
     Done,
@@ -179,6 +181,7 @@ pub fn page(
 ) -> Result<Vec<EntryRow>, StoreError> {
     let shelf = match shelf {
         Shelf::Open => "state = 'open'",
+        Shelf::Rest => "state = 'open' AND kind <> 'question'",
         Shelf::Snoozed => "state = 'snoozed'",
         Shelf::Saved => "saved = 1 AND state <> 'gone'",
         Shelf::Done => "state = 'done'",
@@ -201,6 +204,19 @@ pub fn page(
             ":pattern": query.filter(|text| !text.is_empty()).map(tasks::like), ":after": after.map(|id| id.0),
             ":limit": limit,
         },
+        read,
+    )
+}
+
+/// The open questions, oldest first: they stand before everything else.
+pub fn questions(tx: &ReadTx<'_>, query: Option<&str>, limit: u32) -> Result<Vec<EntryRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM inbox WHERE state = 'open' AND kind = 'question'
+             AND (:pattern IS NULL OR title LIKE :pattern ESCAPE '\\' OR source LIKE :pattern ESCAPE '\\')
+             ORDER BY created_at, id LIMIT :limit"
+        ),
+        named_params! { ":pattern": query.filter(|text| !text.is_empty()).map(tasks::like), ":limit": limit },
         read,
     )
 }

@@ -11,6 +11,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0002_github.sql"),
     include_str!("../../../../../migrations/0003_observer.sql"),
     include_str!("../../../../../migrations/0004_effects.sql"),
+    include_str!("../../../../../migrations/0005_questions.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

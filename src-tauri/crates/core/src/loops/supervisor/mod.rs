@@ -21,10 +21,9 @@ use tokio_util::sync::CancellationToken;
 
 pub use notify::{NoticeSink, Nowhere};
 
-use super::Ctx;
-use super::effects;
 use super::observer::Observer;
 use super::review::DriveError;
+use super::{Ctx, effects, questions};
 use crate::lock::{self, HolderKind, LockError, RuntimeLock};
 use crate::store::effects::EffectRow;
 use crate::store::reviews::ReviewRecord;
@@ -88,7 +87,7 @@ impl Runtime {
         let (queue, watch) = (runtime.trouble.clone(), runtime.trouble.clone());
         let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
         let (seen, known, sent) = (queue.topics(), queue.topics(), queue.topics());
-        let heard = queue.topics();
+        let (heard, asked) = (queue.topics(), queue.topics());
         runtime.loops.push(tokio::spawn(queue.run()));
         runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
         let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
@@ -100,6 +99,14 @@ impl Runtime {
         let note = runtime.trouble.clone();
         let note = move |result| note.note("observer", result);
         runtime.loops.push(tokio::spawn(observer.run(runtime.stop.clone(), heard, note)));
+        let trouble = runtime.trouble.clone();
+        let report = move |result| trouble.note("questions", result);
+        runtime.loops.push(tokio::spawn(questions::serve(
+            runtime.ctx.clone(),
+            runtime.stop.clone(),
+            asked,
+            report,
+        )));
         Ok(runtime)
     }
 

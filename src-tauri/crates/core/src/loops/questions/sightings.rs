@@ -1,0 +1,294 @@
+//! What a tick of the watch leaves behind: each member's state, prompts raised and gone, and what the
+//! owner must hear of members that cannot be watched.
+
+use steward_rules::questions::escalation::{
+    Looked, RESOLUTION, Tick, Watchable, escalate, flagged, key, tick, watchable,
+};
+use steward_rules::questions::hook::PERMISSION;
+use steward_rules::questions::need::{Need, OPTION, Origin, QUESTION};
+use steward_rules::questions::pane::{Choice, Fault, Modal, PaneState, Prompt, Unsure};
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::Untrusted;
+
+use super::raising::{Asking, close, raise};
+use super::ticking;
+use super::watching::{Sight, state_of};
+use crate::loops::Ctx;
+use crate::store::inbox::{self, Kind, NewEntry};
+use crate::store::needs::{self, NeedState, Place};
+use crate::store::roster::{self as states, MemberRow, MemberState};
+use crate::store::{Durability, StoreError, WriteTx, notices};
+
+/// What the fault of an empty roster opens.
+const EMPTY: &str = "roster/empty";
+const FAILED: &str = "roster/watch";
+
+/// The fault of a watch without members: one inbox entry, and nothing is watched.
+pub(super) async fn empty(ctx: &Ctx, faults: &[String]) -> Result<(), StoreError> {
+    let source = match faults.first() {
+        Some(fault) => Untrusted::new(fault).one_line(160),
+        None => "`questions.roster` in the config file".to_owned(),
+    };
+    let entry = NewEntry {
+        kind: Kind::Incident,
+        subject: "roster".to_owned(),
+        target: EMPTY.to_owned(),
+        title: "Nobody is on the roster, so no pane is watched".to_owned(),
+        source,
+        chip: "ROSTER".to_owned(),
+    };
+    let stands = ctx.store.read(|tx| inbox::of_target(tx, Kind::Incident, EMPTY)).await?;
+    if stands.is_some_and(|row| row.source == entry.source && row.state != inbox::EntryState::Gone) {
+        return Ok(());
+    }
+    ctx.store.write(Durability::Full, move |tx| inbox::upsert(tx, &entry).map(drop)).await
+}
+
+/// Keeps a tick. True when somebody works, waits or stopped at a fault.
+pub(super) async fn keep(
+    ctx: &Ctx,
+    sights: Vec<Sight>,
+    before: &[MemberRow],
+    faults: &[String],
+) -> Result<bool, StoreError> {
+    let (before, faults) = (before.to_vec(), faults.to_vec());
+    ctx.store
+        .write(Durability::Full, move |tx| {
+            inbox::withdraw(tx, Kind::Incident, EMPTY)?;
+            let mut looked = Vec::new();
+            let mut busy = false;
+            for sight in &sights {
+                let old = before.iter().find(|row| row.agent_key == sight.key);
+                let (one, row) = seen(tx, sight, old);
+                busy |= matches!(row.state, MemberState::Working | MemberState::Waiting | MemberState::Error);
+                states::put(tx, &row)?;
+                questions(tx, sight)?;
+                looked.push(one);
+            }
+            for row in before.iter().filter(|row| sights.iter().all(|sight| sight.key != row.agent_key)) {
+                states::forget(tx, &row.agent_key)?;
+            }
+            let tick = tick(&looked);
+            say(tx, &tick, &sights, &looked)?;
+            ticking::keep_tick(tx, &tick, &faults)?;
+            Ok(busy)
+        })
+        .await
+}
+
+/// A member's row after this sight, and what the tick counts of it.
+fn seen(tx: &WriteTx<'_>, sight: &Sight, old: Option<&MemberRow>) -> (Looked, MemberRow) {
+    let (watchable, empty) = watchable(&sight.look, old.map_or(0, |row| row.empty));
+    let (state, detail) = match (&watchable, &sight.judged, old) {
+        (Watchable::No(why), _, _) => (MemberState::Unwatchable, why.clone()),
+        (Watchable::Unknown, _, _) if sight.look == steward_rules::questions::escalation::Look::NoPane => {
+            (MemberState::Unknown, "no pane is named; its questions come as messages".to_owned())
+        }
+        (Watchable::Unknown, _, _) => (MemberState::Unknown, "its pane is empty".to_owned()),
+        (Watchable::Yes, Some(judged), _) => (state_of(&judged.state), detail(&judged.state)),
+        // Nothing was drawn since: it is what it was.
+        (Watchable::Yes, None, Some(old)) => (old.state, old.detail.clone()),
+        (Watchable::Yes, None, None) => (MemberState::Unknown, String::new()),
+    };
+    let captured = sight.judged.is_some();
+    let same = old.is_some_and(|row| row.state == state);
+    let row = MemberRow {
+        agent_key: sight.key.clone(),
+        agent: sight.member.agent.clone(),
+        host: sight.host.clone(),
+        pane: sight.member.pane.clone(),
+        state,
+        detail,
+        empty,
+        activity: sight.activity,
+        program: sight.pane.as_ref().map(|pane| pane.identity.foreground.clone()),
+        captured_at: if captured { Some(tx.now()) } else { old.and_then(|row| row.captured_at) },
+        since: if same { old.map_or(tx.now(), |row| row.since) } else { tx.now() },
+        seen_at: tx.now(),
+    };
+    let looked = Looked {
+        look: sight.look.clone(),
+        watchable,
+        declared_absent: sight.member.absent.is_some(),
+        state: state.as_str(),
+    };
+    (looked, row)
+}
+
+fn detail(state: &PaneState) -> String {
+    match state {
+        PaneState::Working | PaneState::Idle => String::new(),
+        PaneState::Waiting { prompt } => Untrusted::new(prompt.title.as_data()).one_line(160),
+        PaneState::Error { fault } => match fault {
+            Fault::Auth => "not signed in",
+            Fault::Limit => "a usage limit",
+            Fault::Service => "the model's service failed",
+            Fault::Network => "the model's service is not reached",
+            Fault::Context => "the conversation no longer fits",
+            Fault::Ended => "the agent has ended: a shell stands there",
+        }
+        .to_owned(),
+        PaneState::Unwatchable => "it cannot be captured".to_owned(),
+        PaneState::Unknown { why } => match why {
+            Unsure::LookAgain => "one look does not settle it",
+            Unsure::Empty => "its pane is empty",
+            Unsure::Unrecognised => "nothing known is on its screen",
+            Unsure::Stuck => "its spinner stands still",
+        }
+        .to_owned(),
+    }
+}
+
+/// Raises the prompt that a pane shows, and closes what it shows no more.
+fn questions(tx: &WriteTx<'_>, sight: &Sight) -> Result<(), StoreError> {
+    let Some(judged) = &sight.judged else { return Ok(()) };
+    let shown = match &judged.state {
+        PaneState::Waiting { prompt } => Some(prompt),
+        // What is not known is not gone.
+        PaneState::Unknown { .. } | PaneState::Unwatchable => return Ok(()),
+        PaneState::Working | PaneState::Idle | PaneState::Error { .. } => None,
+    };
+    let Some(pane) = sight.member.pane.as_deref() else { return Ok(()) };
+    for row in needs::open_in_pane(tx, sight.member.host.as_deref(), pane)? {
+        let of_prompt = match row.origin {
+            Origin::Pane => true,
+            Origin::Hook => row.place.prompt.is_some(),
+            Origin::Cli | Origin::Mcp | Origin::Thrum => false,
+        };
+        let is_shown = match (&row.place.seen, shown) {
+            (Some(seen), Some(prompt)) => *seen == prompt.hash,
+            // A hook spoke of a prompt that was not read then.
+            (None, Some(_)) => true,
+            (_, None) => false,
+        };
+        if of_prompt && !is_shown {
+            close(tx, &row, NeedState::Gone)?;
+        }
+    }
+    match shown {
+        Some(prompt) => raise(tx, &asking(sight, prompt)?).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// A prompt as a question: nothing of it is in other words than the pane's.
+fn asking(sight: &Sight, prompt: &Prompt) -> Result<Asking, StoreError> {
+    let topic = match prompt.modal {
+        Modal::Permission => PERMISSION,
+        Modal::Trust => "trust",
+        Modal::Menu => "menu",
+    };
+    let clean = |text: &str, most: usize| -> String {
+        Engine::shared().redact(text.trim()).chars().take(most).collect()
+    };
+    let (title, subject) = (prompt.title.as_data(), prompt.subject.as_data());
+    let text = if subject.trim().is_empty() { title.to_owned() } else { format!("{title}\n{subject}") };
+    let text = if text.trim().is_empty() { "a prompt is open".to_owned() } else { text };
+    let label = |choice: &Choice| clean(choice.label.as_data(), OPTION);
+    let options: Vec<String> = match prompt.modal {
+        Modal::Permission => Vec::new(),
+        Modal::Trust | Modal::Menu => {
+            prompt.choices.iter().map(label).filter(|label| !label.is_empty()).take(26).collect()
+        }
+    };
+    let bad = |error: String| StoreError::Value(error);
+    let need = Need::new(topic, &clean(&text, QUESTION), &options, sight.member.project.as_deref())
+        .map_err(|error| bad(error.to_string()))?;
+    let json = |error: serde_json::Error| bad(error.to_string());
+    let identity = sight.pane.as_ref().map(|pane| serde_json::to_string(&pane.identity));
+    Ok(Asking {
+        agent: sight.member.agent.clone(),
+        host: sight.host.clone(),
+        need,
+        origin: Origin::Pane,
+        message: None,
+        folder: None,
+        place: Place {
+            pane: sight.member.pane.clone(),
+            remote: sight.member.host.clone(),
+            identity: identity.transpose().map_err(json)?,
+            seen: Some(prompt.hash.clone()),
+            prompt: Some(serde_json::to_string(prompt).map_err(json)?),
+        },
+    })
+}
+
+/// Says what cannot be watched: at most three times per condition, in one notification per tick.
+fn say(tx: &WriteTx<'_>, tick: &Tick, sights: &[Sight], looked: &[Looked]) -> Result<(), StoreError> {
+    if *tick == Tick::ResolutionFail {
+        if escalate(states::said(tx, RESOLUTION)?, false) {
+            let (count, first) = states::say(tx, RESOLUTION)?;
+            enter(tx, FAILED, "No member of the roster could be captured", &why(looked), "RESOLUTION-FAIL")?;
+            notices::add(
+                tx,
+                &format!("resolution:{}:{count}", first.timestamp_millis()),
+                "roster",
+                "RESOLUTION-FAIL",
+                &format!("No member of the roster could be captured · {}", why(looked)),
+            )?;
+            tx.topic("notices")?;
+        }
+        return Ok(());
+    }
+    if states::cleared(tx, RESOLUTION)? {
+        inbox::withdraw(tx, Kind::Incident, FAILED)?;
+    }
+    let mut lines = Vec::new();
+    for (sight, one) in sights.iter().zip(looked) {
+        let condition = key(&sight.member.agent);
+        let target = format!("roster/{}", sight.key);
+        match &one.watchable {
+            Watchable::No(why) => {
+                if escalate(states::said(tx, &condition)?, one.declared_absent) {
+                    states::say(tx, &condition)?;
+                    let title = format!("{} cannot be watched", sight.member.agent);
+                    enter(tx, &target, &title, &flagged(why), "UNWATCHABLE")?;
+                    lines.push(
+                        Untrusted::new(format!("{}: {}", sight.member.agent, flagged(why))).one_line(200),
+                    );
+                }
+            }
+            Watchable::Yes => {
+                if states::cleared(tx, &condition)? {
+                    inbox::withdraw(tx, Kind::Incident, &target)?;
+                }
+            }
+            Watchable::Unknown => {}
+        }
+    }
+    if lines.is_empty() {
+        return Ok(());
+    }
+    let title = match lines.len() {
+        1 => "A member of the roster cannot be watched".to_owned(),
+        count => format!("{count} members of the roster cannot be watched"),
+    };
+    notices::add(
+        tx,
+        &format!("unwatchable:{}", tx.now().timestamp_millis()),
+        "roster",
+        &title,
+        &lines.join("\n"),
+    )?;
+    tx.topic("notices")
+}
+
+fn why(looked: &[Looked]) -> String {
+    let first = looked.iter().find_map(|one| match &one.watchable {
+        Watchable::No(why) => Some(why.as_str()),
+        Watchable::Yes | Watchable::Unknown => None,
+    });
+    Untrusted::new(first.unwrap_or("every command failed")).one_line(160)
+}
+
+fn enter(tx: &WriteTx<'_>, target: &str, title: &str, source: &str, chip: &str) -> Result<(), StoreError> {
+    let entry = NewEntry {
+        kind: Kind::Incident,
+        subject: "roster".to_owned(),
+        target: target.to_owned(),
+        title: Untrusted::new(title).one_line(160),
+        source: Untrusted::new(source).one_line(200),
+        chip: chip.to_owned(),
+    };
+    inbox::upsert(tx, &entry).map(drop)
+}

@@ -1,0 +1,129 @@
+//! Words and keys into a pane of this machine, by what was known of it when the owner was asked.
+
+use steward_rules::ids::AnswerId;
+use steward_rules::questions::delivery::{Attempt, Stage};
+use steward_rules::questions::keys::{Obstacle, Permission, Typable};
+use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, Prompt};
+
+use super::Roster;
+use crate::loops::{Ctx, failpoint};
+use crate::store::need_answers::{self, AnswerRow, Press as Decision};
+use crate::store::needs::NeedRow;
+use crate::store::{Durability, Store, StoreError};
+use crate::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux};
+
+/// Another machine takes no keys from here.
+const REMOTE: &str = "its pane is on another machine: go there, or message its coordinator";
+
+/// Types the owner's words, each step written down before the next.
+pub(super) async fn words(
+    ctx: &Ctx,
+    roster: &Roster,
+    row: &NeedRow,
+    answer: &AnswerRow,
+    text: &str,
+) -> Attempt {
+    let (tmux, to) = match target(ctx, row).await {
+        Ok(found) => found,
+        Err(attempt) => return attempt,
+    };
+    let text = match Typable::new(text) {
+        Ok(text) => text,
+        Err(error) => return Attempt::Refused(error.to_string()),
+    };
+    let typed = Answer { agent: agent(roster, row, &to), to, question: row.place.seen.clone(), text };
+    let mut steps = Steps { store: ctx.store.clone(), answer: answer.id };
+    match tmux.type_answer(&typed, &mut steps).await {
+        Delivery::Acknowledged => Attempt::Acknowledged,
+        Delivery::Unacknowledged => Attempt::Submitted,
+        Delivery::Obstacle(obstacle) => stopped(obstacle),
+        Delivery::Undelivered { at: Reached::Ready, why } => Attempt::Refused(why.to_string()),
+        Delivery::Undelivered { at: Reached::Typed | Reached::Submitted | Reached::Acknowledged, why } => {
+            Attempt::Unsubmitted(why.to_string())
+        }
+    }
+}
+
+/// Presses the one key of a permission prompt.
+pub(super) async fn key(ctx: &Ctx, roster: &Roster, row: &NeedRow, answer: &AnswerRow) -> Attempt {
+    let (tmux, to) = match target(ctx, row).await {
+        Ok(found) => found,
+        Err(attempt) => return attempt,
+    };
+    let prompt = row.place.prompt.as_deref().and_then(|json| serde_json::from_str::<Prompt>(json).ok());
+    let (Some(prompt), Some(decision)) = (prompt, answer.press) else {
+        return Attempt::Refused("the prompt itself was not seen".to_owned());
+    };
+    let decision = match decision {
+        Decision::Allow => Permission::AllowOnce,
+        Decision::Deny => Permission::Deny,
+    };
+    let press = Press { agent: agent(roster, row, &to), to, prompt: prompt.hash, decision };
+    let mut steps = Steps { store: ctx.store.clone(), answer: answer.id };
+    match tmux.press(&press, &mut steps).await {
+        Pressed::Done => Attempt::Acknowledged,
+        Pressed::StillOpen => {
+            Attempt::Unsubmitted("the key was pressed, and the prompt stands there still".to_owned())
+        }
+        Pressed::Obstacle(obstacle) => stopped(obstacle),
+        Pressed::NoKey(why) => Attempt::Refused(why.to_string()),
+        Pressed::Unclear(why) => Attempt::Unsubmitted(why.to_string()),
+    }
+}
+
+fn stopped(obstacle: Obstacle) -> Attempt {
+    match obstacle {
+        Obstacle::Held(hold) => Attempt::Held(hold.to_string()),
+        Obstacle::Refused(refusal) => Attempt::Refused(refusal.to_string()),
+    }
+}
+
+/// The pane as it was when it was read; one that was only named is read now.
+async fn target(ctx: &Ctx, row: &NeedRow) -> Result<(Tmux, PaneIdentity), Attempt> {
+    if row.place.remote.is_some() {
+        return Err(Attempt::Refused(REMOTE.to_owned()));
+    }
+    let refused = |why: String| Attempt::Refused(why);
+    let pane = row.place.pane.as_deref().and_then(|pane| PaneId::new(pane).ok());
+    let pane = pane.ok_or_else(|| refused("no pane of its asker is known".to_owned()))?;
+    let tmux = ctx.tmux().map_err(|error| refused(error.to_string()))?;
+    let known = row.place.identity.as_deref().map(serde_json::from_str::<PaneIdentity>);
+    let to = match known {
+        Some(Ok(identity)) => identity,
+        Some(Err(error)) => return Err(refused(error.to_string())),
+        None => tmux.pane(&pane).await.map_err(|error| refused(error.to_string()))?.identity,
+    };
+    Ok((tmux, to))
+}
+
+/// Whose screen it is: as the roster says, else by the program in front.
+fn agent(roster: &Roster, row: &NeedRow, to: &PaneIdentity) -> Agent {
+    let member = roster.members.iter().find(|member| member.agent == row.agent);
+    let named = member.and_then(|member| member.adapter.as_deref()).and_then(Agent::named);
+    named.or_else(|| Agent::of_program(&to.foreground)).unwrap_or(Agent::Generic)
+}
+
+/// Writes the steps of a delivery into the answer's row.
+struct Steps {
+    store: Store,
+    answer: AnswerId,
+}
+
+impl Journal for Steps {
+    async fn reached(&mut self, at: Reached) -> bool {
+        let (stage, step) = match at {
+            Reached::Ready => (Stage::Carrying, "ready"),
+            Reached::Typed => (Stage::Typed, "typed"),
+            Reached::Submitted => (Stage::Submitted, "submitted"),
+            Reached::Acknowledged => (Stage::Acknowledged, "acknowledged"),
+        };
+        let answer = self.answer;
+        let written: Result<(), StoreError> = self
+            .store
+            .write(Durability::Full, move |tx| need_answers::set_stage(tx, answer, stage, None))
+            .await;
+        failpoint::reach(step);
+        // A step that cannot be written down is not followed by a key.
+        written.is_ok()
+    }
+}

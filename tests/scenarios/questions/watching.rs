@@ -1,0 +1,284 @@
+//! The watch over real panes: what is raised, what is gone, and what is said of panes nobody can see.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use steward_core::loops::questions::{self, Watch, carry, last_tick};
+use steward_core::store::inbox::{self, EntryState, Kind};
+use steward_core::store::need_answers::Press;
+use steward_core::store::needs::{self, NeedState};
+use steward_core::store::roster::{self, MemberRow};
+use steward_core::store::{StoreError, notices};
+use steward_core::tmux::Tmux;
+use steward_rules::questions::delivery::Stage;
+use steward_rules::questions::escalation;
+
+use super::{newest, waiting};
+use crate::desk::Desk;
+
+/// A tmux server of this test's own.
+struct Server {
+    folder: tempfile::TempDir,
+    scripts: std::cell::Cell<u32>,
+}
+
+impl Server {
+    fn start(desk: &Desk) -> Option<Self> {
+        if !Command::new("tmux").arg("-V").output().is_ok_and(|out| out.status.success()) {
+            eprintln!("skipped: no tmux on PATH (`cargo xtask test` installs it)");
+            return None;
+        }
+        let server = Self { folder: tempfile::tempdir().unwrap(), scripts: std::cell::Cell::new(0) };
+        // A shell under another name: with a shell in front an agent counts as ended.
+        std::fs::copy("/bin/sh", server.folder.path().join("agent")).unwrap();
+        desk.ctx.use_tmux(Tmux::at(&server.socket()).unwrap());
+        Some(server)
+    }
+
+    fn socket(&self) -> PathBuf {
+        self.folder.path().join("socket")
+    }
+
+    fn tmux(&self, args: &[&str]) -> String {
+        let out = Command::new("tmux")
+            .args(["-u", "-f", "/dev/null", "-S"])
+            .arg(self.socket())
+            .args(args)
+            .env_remove("TMUX")
+            .env("LC_ALL", "C.UTF-8")
+            .output()
+            .unwrap();
+        assert!(out.status.success(), "tmux {args:?}: {}", String::from_utf8_lossy(&out.stderr));
+        String::from_utf8_lossy(&out.stdout).trim_end_matches('\n').to_owned()
+    }
+
+    /// Runs a shell script in a new pane.
+    fn script(&self, lines: &str) -> String {
+        self.scripts.set(self.scripts.get() + 1);
+        let file = self.folder.path().join(format!("script-{}", self.scripts.get()));
+        std::fs::write(&file, lines).unwrap();
+        let command = format!("exec {} {}", self.folder.path().join("agent").display(), file.display());
+        self.tmux(&["new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "100", "-y", "30", "--", &command])
+    }
+
+    fn until_shows(&self, pane: &str, words: &str) {
+        let deadline = Instant::now() + Duration::from_secs(20);
+        loop {
+            let shown = self.tmux(&["capture-pane", "-p", "-t", pane]);
+            if shown.contains(words) {
+                return;
+            }
+            assert!(Instant::now() < deadline, "{pane} never showed {words:?}:\n{shown}");
+            std::thread::sleep(Duration::from_millis(30));
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // Ends this server alone: it is named by its socket.
+        let _ = Command::new("tmux").arg("-S").arg(self.socket()).arg("kill-server").output();
+    }
+}
+
+fn watched(desk: &Desk, members: &[(&str, &str, &str)]) {
+    let lines: Vec<String> = members
+        .iter()
+        .map(|(agent, pane, more)| {
+            format!("    - {{agent: {agent}, project: app, pane: \"{pane}\"{more}}}\n")
+        })
+        .collect();
+    desk.config(&format!(
+        "questions:\n  enabled: true\n  owner: leon\n  keys: true\n  roster:\n{}",
+        lines.concat()
+    ));
+}
+
+async fn member(desk: &Desk, agent: &str) -> MemberRow {
+    let rows = desk.ctx.store.read(roster::all).await.unwrap();
+    rows.into_iter().find(|row| row.agent == agent).unwrap()
+}
+
+async fn said(desk: &Desk, agent: &str) -> u32 {
+    let key = escalation::key(agent);
+    desk.ctx.store.read(move |tx| roster::said(tx, &key)).await.unwrap()
+}
+
+async fn line(desk: &Desk) -> String {
+    desk.ctx.store.read(last_tick).await.unwrap().unwrap().line
+}
+
+#[tokio::test]
+async fn p40_a_pane_that_cannot_be_captured_is_said_three_times_until_it_is_seen_again() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let pane = server.script("echo ready; exec sleep 600\n");
+    server.until_shows(&pane, "ready");
+    watched(
+        &desk,
+        &[("coord", &pane, ""), ("lost", "%77", ""), ("away", "%78", ", declaredAbsent: sleeping")],
+    );
+    let mut watch = Watch::default();
+    for _ in 0..4 {
+        watch.tick(&desk.ctx).await.unwrap();
+        desk.clock.forward(chrono::Duration::minutes(3));
+    }
+    assert_eq!((said(&desk, "lost").await, said(&desk, "away").await), (3, 0));
+    let told = waiting(&desk.ctx).await;
+    assert_eq!(told.iter().filter(|one| one.key.starts_with("unwatchable:")).count(), 3);
+    assert!(told[0].body.contains("lost: FLAGGED: CAPTURE FAILED: there is no pane %77"), "{told:?}");
+    assert_eq!(line(&desk).await, "3 members: 1 unknown, 2 unwatchable (2 capture-failed)");
+    assert_eq!(member(&desk, "lost").await.detail, "there is no pane %77");
+    let entries = desk.inbox().await;
+    assert_eq!(entries.iter().filter(|entry| entry.chip == "UNWATCHABLE").count(), 1);
+    // Another process, another watch: the count is durable.
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(waiting(&desk.ctx).await.len(), told.len());
+    // Seen again, it begins anew.
+    watched(&desk, &[("coord", &pane, ""), ("lost", &pane, "")]);
+    watch.tick(&desk.ctx).await.unwrap();
+    assert_eq!(said(&desk, "lost").await, 0);
+    assert!(desk.inbox().await.iter().all(|entry| entry.chip != "UNWATCHABLE"));
+}
+
+#[tokio::test]
+async fn p40_when_nothing_at_all_can_be_captured_that_is_said_in_one() {
+    let desk = Desk::new();
+    let Some(_server) = Server::start(&desk) else { return };
+    watched(&desk, &[("a", "%1", ""), ("b", "%2", ""), ("c", "%3", "")]);
+    let mut watch = Watch::default();
+    for _ in 0..4 {
+        watch.tick(&desk.ctx).await.unwrap();
+    }
+    assert_eq!(line(&desk).await, "RESOLUTION-FAIL: no member could be captured");
+    let told = waiting(&desk.ctx).await;
+    assert_eq!(told.iter().filter(|one| one.title == "RESOLUTION-FAIL").count(), 3);
+    assert_eq!(desk.inbox().await.len(), 1);
+    assert_eq!(said(&desk, "a").await, 0);
+    // One who is absent on purpose makes it no failure of everything.
+    watched(&desk, &[("a", "%1", ""), ("b", "%2", ", declaredAbsent: inactive")]);
+    watch.tick(&desk.ctx).await.unwrap();
+    assert_eq!(line(&desk).await, "2 members: 2 unwatchable (2 capture-failed)");
+}
+
+#[tokio::test]
+async fn one_tick_of_28_empty_captures_raises_no_alarm() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let panes: Vec<String> = (0..28).map(|_| server.script("exec sleep 600\n")).collect();
+    let names: Vec<String> = (0..28).map(|number| format!("agent{number}")).collect();
+    let members: Vec<(&str, &str, &str)> =
+        names.iter().zip(&panes).map(|(name, pane)| (name.as_str(), pane.as_str(), "")).collect();
+    watched(&desk, &members);
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(line(&desk).await, "28 members: 28 unknown");
+    assert!(waiting(&desk.ctx).await.is_empty());
+    assert!(desk.inbox().await.is_empty());
+}
+
+/// Claude Code's prompt, its answer by one key, and what the program was given.
+fn prompting(answered: &Path) -> String {
+    let rule = "─".repeat(98);
+    format!(
+        "printf '%s\\n' '⏺ Bash(touch built)' '' '{rule}' ' Bash command' '' '   touch built' '   Make the file' '' \
+         ' Do you want to proceed?' ' ❯ 1. Yes' '   2. Yes, and always allow access to built from this project' '   3. No' '' \
+         ' Esc to cancel · Tab to amend'\n\
+         stty raw -echo; key=$(dd bs=1 count=1 2>/dev/null); stty sane\n\
+         printf '%s' \"$key\" > '{}'; clear; echo 'it went on'; exec sleep 600\n",
+        answered.display()
+    )
+}
+
+#[tokio::test]
+async fn a_permission_prompt_is_raised_once_and_allowed_by_its_one_key() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let answered = server.folder.path().join("key");
+    let pane = server.script(&prompting(&answered));
+    server.until_shows(&pane, "Esc to cancel");
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]);
+    let mut watch = Watch::default();
+    assert!(watch.tick(&desk.ctx).await.unwrap(), "somebody waits");
+    watch.tick(&desk.ctx).await.unwrap();
+    let open = desk.ctx.store.read(needs::open).await.unwrap();
+    let [need] = open.as_slice() else { panic!("{open:?}") };
+    assert_eq!((need.need.topic.as_str(), need.need.project.as_deref()), ("permission", Some("app")));
+    assert!(need.need.question.contains("touch built"), "{need:?}");
+    assert_eq!(waiting(&desk.ctx).await.len(), 1, "told once");
+    questions::press(&desk.ctx, need.id, Press::Allow).await.unwrap();
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 1);
+    let answer = newest(&desk.ctx, need.id).await;
+    assert_eq!((answer.stage, answer.why), (Stage::Acknowledged, None));
+    server.until_shows(&pane, "it went on");
+    assert_eq!(std::fs::read_to_string(&answered).unwrap(), "1");
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 0, "one answer acts once");
+}
+
+#[tokio::test]
+async fn a_prompt_that_was_answered_in_its_pane_leaves_the_queue_and_its_answer_goes_nowhere() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let answered = server.folder.path().join("key");
+    let pane = server.script(&prompting(&answered));
+    server.until_shows(&pane, "Esc to cancel");
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]);
+    let mut watch = Watch::default();
+    watch.tick(&desk.ctx).await.unwrap();
+    let need = desk.ctx.store.read(needs::open).await.unwrap().remove(0);
+    // The owner decides, and meanwhile somebody answers in the terminal.
+    questions::press(&desk.ctx, need.id, Press::Deny).await.unwrap();
+    server.tmux(&["send-keys", "-t", &pane, "-l", "--", "3"]);
+    server.until_shows(&pane, "it went on");
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 1);
+    let answer = newest(&desk.ctx, need.id).await;
+    assert_eq!(answer.stage, Stage::Returned, "{answer:?}");
+    let target = questions::target(need.id);
+    let entry = {
+        let target = target.clone();
+        desk.ctx.store.read(move |tx| inbox::of_target(tx, Kind::Question, &target)).await.unwrap().unwrap()
+    };
+    assert_eq!((entry.chip.as_str(), entry.state), ("UNDELIVERED", EntryState::Open));
+    let told = desk.ctx.store.read(move |tx| notices::count_for(tx, &target)).await.unwrap();
+    assert_eq!(told, 2, "the question, and that its answer came back");
+    assert_eq!(std::fs::read_to_string(&answered).unwrap(), "3");
+}
+
+#[tokio::test]
+async fn a_roster_without_members_is_one_entry_and_no_watch() {
+    let desk = Desk::new();
+    desk.config("questions: {enabled: true}\n");
+    let mut watch = Watch::default();
+    for _ in 0..3 {
+        assert!(!watch.tick(&desk.ctx).await.unwrap());
+    }
+    let entries = desk.inbox().await;
+    assert_eq!(entries.len(), 1);
+    assert_eq!(entries[0].title, "Nobody is on the roster, so no pane is watched");
+    let seen: Result<_, StoreError> = desk.ctx.store.read(last_tick).await;
+    assert_eq!(seen.unwrap(), None);
+    assert!(desk.ctx.store.read(needs::open).await.unwrap().iter().all(|row| row.state == NeedState::Open));
+}
+
+/// A line editor like an agent's: a prompt sign, the text that is typed, and what was sent above it.
+const EDITOR: &str = "printf 'hello\n\n> '; while IFS= read -r line; do printf '%s\n' \"$line\" >> \"$0.got\"; \
+                      printf 'taken\n\n> '; done\n";
+
+#[tokio::test]
+async fn a_member_is_briefed_once_and_only_where_keys_are_allowed() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let pane = server.script(EDITOR);
+    server.until_shows(&pane, "hello");
+    watched(&desk, &[("coord", &pane, "")]);
+    let config = desk.ctx.config().questions;
+    let member = config.roster[0].clone();
+    let off = steward_core::config::Questions { keys: false, ..config.clone() };
+    let refused = questions::brief(&desk.ctx, &member, &off).await.unwrap_err().to_string();
+    assert!(refused.contains("`questions.keys` is off"), "{refused}");
+    // A briefing has several lines, and this agent takes one: nothing is typed, so it may be tried again.
+    let refused = questions::brief(&desk.ctx, &member, &config).await.unwrap_err().to_string();
+    assert!(refused.contains("one line only"), "{refused}");
+    let again = member.clone();
+    assert!(!desk.ctx.store.read(move |tx| questions::briefed(tx, &again)).await.unwrap());
+}
