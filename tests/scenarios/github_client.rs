@@ -4,6 +4,7 @@ mod double;
 mod facts;
 mod kept;
 mod lists;
+mod probe;
 mod recorded;
 mod server;
 mod tls;

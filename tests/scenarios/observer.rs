@@ -1,6 +1,8 @@
 //! The observer on the GitHub double: what it sees, what it costs, and what it does when GitHub fails.
 
 mod cost;
+mod faults;
+mod hosted;
 
 use std::sync::Arc;
 use std::time::Duration;

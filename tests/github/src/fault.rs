@@ -33,10 +33,15 @@ pub enum Fault {
     PrimaryLimit,
     /// GraphQL: the data with an error beside it and the last entry missing.
     PartialData,
+    /// GraphQL: the last entry of the first list that was asked by ids is not found, as by a replica that
+    /// has not heard of it yet.
+    LostNode,
     /// A list that has nothing in it.
     EmptyPage,
     /// What this address answered last, whatever has happened since.
     Stale,
+    /// This body in place of its own, as from a replica that is behind.
+    Body(String),
     /// Each item twice.
     Duplicated,
     /// The items backwards.

@@ -48,8 +48,10 @@ pub(crate) fn early(state: &State, fault: Option<&Fault>, graphql: bool) -> Opti
         | Fault::Slow(_)
         | Fault::StatusAfterEffect(_)
         | Fault::PartialData
+        | Fault::LostNode
         | Fault::EmptyPage
         | Fault::Stale
+        | Fault::Body(_)
         | Fault::Duplicated
         | Fault::Reordered => None,
     }
@@ -115,6 +117,13 @@ pub(crate) fn after(inner: &Inner, address: &str, mut raw: Raw, fault: Option<&F
         Some(Fault::PartialData) => {
             if let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) {
                 graphql::spoil(&mut body);
+                raw.body = body.to_string().into_bytes();
+            }
+        }
+        Some(Fault::Body(text)) => raw.body = text.clone().into_bytes(),
+        Some(Fault::LostNode) => {
+            if let Ok(mut body) = serde_json::from_slice::<Value>(&raw.body) {
+                graphql::lose(&mut body);
                 raw.body = body.to_string().into_bytes();
             }
         }

@@ -171,3 +171,15 @@ pub(crate) fn spoil(body: &mut Value) {
         "type": "RESOURCE_LIMITS_EXCEEDED", "message": "Resource limits for this query exceeded.",
     }]);
 }
+
+/// Hides the last node of the first list that was asked by ids, as GitHub says it.
+pub(crate) fn lose(body: &mut Value) {
+    let Some(data) = body["data"].as_object_mut() else { return };
+    let list = data.iter_mut().find_map(|(key, value)| Some((key.clone(), value.as_array_mut()?)));
+    let Some((key, list)) = list.filter(|(_, list)| !list.is_empty()) else { return };
+    let last = list.len() - 1;
+    list[last] = Value::Null;
+    body["errors"] = json!([{
+        "type": "NOT_FOUND", "path": [key, last], "message": "Could not resolve to a node with the global id of 'X'",
+    }]);
+}

@@ -145,6 +145,12 @@ impl<'w> PullVerbs<'w> {
         self.event("closed", who, json!({}));
     }
 
+    /// GitHub takes it away altogether, as it does with what spammers opened.
+    pub fn vanish(self) {
+        let mut state = self.repo.state();
+        state.repo_mut(&self.repo.name).threads.remove(&self.number);
+    }
+
     pub fn reopen(&self, who: &str) {
         self.change(|thread| {
             thread.open = true;

@@ -177,3 +177,40 @@ async fn load(ctx: &Ctx, host: &str, names: &[RepoName]) -> Result<Vec<Place>, S
         })
         .await
 }
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::github::NetworkFault;
+
+    #[test]
+    fn every_failure_has_its_state_and_its_next_look() {
+        let until: DateTime<Utc> = "2026-11-30T10:30:00Z".parse().expect("a time");
+        let limited = Outcome::Limited { until };
+        let text = || "x".to_owned();
+        for (error, outcome) in [
+            (GitHubError::RateLimited { until }, limited),
+            (GitHubError::SecondaryLimited { until }, limited),
+            (GitHubError::Network(NetworkFault::Name(text())), Outcome::Offline),
+            (GitHubError::Network(NetworkFault::ProxyPassword(text())), Outcome::Offline),
+            (GitHubError::Tls(text()), Outcome::Offline),
+            (GitHubError::Timeout(Duration::from_secs(30)), Outcome::Offline),
+            (GitHubError::CaptivePortal, Outcome::Offline),
+            (GitHubError::Auth, Outcome::SignedOut),
+            (GitHubError::Server { status: 502, retry_after: None }, Outcome::Failed),
+            (GitHubError::Truncated(text()), Outcome::Failed),
+            (GitHubError::Malformed(text()), Outcome::Failed),
+            (GitHubError::TooLarge(9), Outcome::Incomplete),
+            (GitHubError::Forbidden { said: None }, Outcome::Incomplete),
+            (GitHubError::NotFound, Outcome::Incomplete),
+            (GitHubError::Moved { to: None }, Outcome::Incomplete),
+            (GitHubError::Gone, Outcome::Incomplete),
+            (GitHubError::Validation { said: None }, Outcome::Incomplete),
+            (GitHubError::Conflict { said: None }, Outcome::Incomplete),
+        ] {
+            assert_eq!(outcome_of(&error), outcome, "{error:?}");
+        }
+    }
+}
