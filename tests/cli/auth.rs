@@ -103,6 +103,7 @@ fn a_piped_token_signs_in_is_shown_and_goes_at_logout() {
     assert!(text.contains("token    in the keyring, classic"), "{text}");
     assert!(text.contains("public_repo required, granted"), "{text}");
     assert!(text.contains("repo recommended, granted"), "{text}");
+    assert!(text.contains("core   4999 of 5000"), "{text}");
 
     let done = person.run(&["auth", "logout", "--json"], "").ok().json();
     assert!(done["message"].as_str().unwrap().contains("its token is deleted"), "{done}");

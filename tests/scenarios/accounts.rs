@@ -15,7 +15,7 @@ use steward_core::config::Account;
 use steward_core::github::{Options, Proxy, Retry};
 use steward_core::keychain::{self, Keychain, KeyringState};
 use steward_core::loops::Ctx;
-use steward_core::loops::accounts::NoAccount;
+use steward_core::loops::accounts::{NoAccount, sign_in};
 use steward_core::store::StoreError;
 use steward_core::store::audit::{self, Chain};
 use steward_github_double::{Fault, Grant, World};
@@ -346,6 +346,26 @@ async fn the_end_of_a_token_is_told_a_week_before() {
 }
 
 #[tokio::test]
+async fn a_token_is_asked_about_once_a_day() {
+    let signing = Signing::by_environment().await;
+    signing.world.mark();
+    sign_in::check_old(signing.ctx()).await;
+    assert_eq!(signing.world.tally().requests, 0, "it was asked about just now");
+    let end = signing.desk.clock.now() + TimeDelta::days(5);
+    signing.world.ends(TOKEN, end);
+    signing.desk.clock.forward(TimeDelta::days(1));
+    signing.world.when("GET /user").always().answers(Fault::Status(503));
+    sign_in::check_old(signing.ctx()).await;
+    assert_eq!(signing.status_codes().await.1, Vec::<String>::new());
+    signing.world.calm();
+    sign_in::check_old(signing.ctx()).await;
+    assert_eq!(signing.status_codes().await.1, ["token_expires"]);
+    signing.world.mark();
+    sign_in::check_old(signing.ctx()).await;
+    assert_eq!(signing.world.tally().requests, 0);
+}
+
+#[tokio::test]
 async fn a_token_of_another_user_is_not_taken_for_the_accounts() {
     let signing = Signing::by_environment().await;
     let text = format!("{}  - {{host: \"{}\", login: anna}}\n", signing.config(), signing.host());
@@ -371,7 +391,7 @@ async fn a_name_that_is_no_login_does_not_get_into_the_config_file() {
 
 #[tokio::test]
 async fn hosts_are_taken_as_people_write_them() {
-    use steward_core::loops::accounts::sign_in::host_name;
+    use sign_in::host_name;
     for (typed, host) in [
         ("github.com", "github.com"),
         (" GitHub.com ", "github.com"),

@@ -11,7 +11,7 @@ use steward_core::config::{self, Checked, Fetch, Network, NetworkProxy, RepoMode
 use crate::store::fresh;
 
 fn check(text: &str) -> Checked {
-    config::check(text, Some(Path::new("/home/anna"))).expect("it parses")
+    config::check(text, Some(Path::new("/folk/anna"))).expect("it parses")
 }
 
 /// The key, line and message of the first error.
@@ -88,7 +88,7 @@ fn around_a_proxy_that_cannot_be_read_nothing_goes_out(#[case] proxy: &str) {
 #[test]
 fn a_file_of_certificates_may_begin_at_home() {
     let network = check("network: {caFile: ~/ca.pem}").config.network;
-    assert_eq!(network.ca_file, Some(PathBuf::from("/home/anna/ca.pem")));
+    assert_eq!(network.ca_file, Some(PathBuf::from("/folk/anna/ca.pem")));
     assert_eq!(error("network: {caFile: ca.pem}").0, "network.caFile");
 }
 

@@ -5,7 +5,7 @@ use std::io::{BufRead, IsTerminal};
 use chrono::{DateTime, Utc};
 use steward_core::api::error::{ApiError, ErrorCode};
 use steward_core::api::requests::{AccountBy, AccountFromGh, AccountSignOut, Nothing};
-use steward_core::api::views::{AccountPage, AccountView, StatusReason, TokenPlace};
+use steward_core::api::views::{AccountPage, AccountView, BudgetView, StatusReason, TokenPlace};
 use steward_core::api::{Api, accounts, credentials};
 use steward_rules::github::scopes::{Held, Need, ScopeRow};
 
@@ -131,6 +131,9 @@ fn render(page: &AccountPage, now: DateTime<Utc>, out: &Output) -> String {
     }
     let shown: Vec<String> = page.accounts.iter().map(|account| render_account(account, now, out)).collect();
     text += &shown.join("\n");
+    if !page.budgets.is_empty() {
+        text += &format!("\n{}", budgets(&page.budgets, now, out));
+    }
     for gh in page.gh.iter().filter(|gh| !gh.watched) {
         let whom = gh.login.as_deref().map(|login| format!(" as {login}")).unwrap_or_default();
         text += &format!(
@@ -142,6 +145,28 @@ fn render(page: &AccountPage, now: DateTime<Utc>, out: &Output) -> String {
         text += &format!("No token can be kept: {}\n", sentence(problem));
     }
     text
+}
+
+/// How much may still be asked; a row without an account holds for its whole host.
+fn budgets(all: &[BudgetView], now: DateTime<Utc>, out: &Output) -> String {
+    let mut table = Table::new(&["host", "account", "quota", "left", "until"]);
+    for row in all {
+        let left = match (row.remaining, row.limit) {
+            (Some(left), Some(limit)) => format!("{left} of {limit}"),
+            (Some(left), None) => left.to_string(),
+            (None, _) => "-".to_owned(),
+        };
+        let until = match (row.paused_until, row.reset_at) {
+            (Some(until), _) => {
+                out.paint(Tone::Warn, &format!("nothing is asked before {}", until.format("%H:%M:%S UTC")))
+            }
+            (None, Some(reset)) if reset > now => format!("full again at {}", reset.format("%H:%M UTC")),
+            (None, _) => format!("seen {}", age(now, row.seen_at)),
+        };
+        let or_all = |text: &str| if text.is_empty() { "all".to_owned() } else { text.to_owned() };
+        table.row([row.host.clone(), or_all(&row.account), or_all(&row.resource), left, until]);
+    }
+    table.render()
 }
 
 fn render_account(account: &AccountView, now: DateTime<Utc>, out: &Output) -> String {

@@ -138,11 +138,11 @@ fn look_around(ctx: &Ctx, config: &Config, gone: &AtomicBool) -> Half {
     (offers, problems)
 }
 
+/// A folder that may be a clone, and when it was used last.
+type Candidate = (PathBuf, Option<DateTime<Utc>>);
+
 /// Folders with a `.git` in the workspaces and beside them, used last first.
-fn candidates(
-    config: &Config,
-    gone: &AtomicBool,
-) -> (Vec<(PathBuf, Option<DateTime<Utc>>)>, Vec<v::StatusReason>) {
+fn candidates(config: &Config, gone: &AtomicBool) -> (Vec<Candidate>, Vec<v::StatusReason>) {
     let mut folders: BTreeSet<PathBuf> = config.workspaces.iter().map(|known| known.path.clone()).collect();
     let parents: BTreeSet<PathBuf> =
         config.workspaces.iter().filter_map(|known| Some(known.path.parent()?.to_owned())).collect();

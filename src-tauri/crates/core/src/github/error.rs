@@ -124,11 +124,11 @@ impl GitHubError {
                 "Steward tries again by itself; what is shown is as old as it says".to_owned()
             }
             Self::Network(NetworkFault::Proxy(_) | NetworkFault::ProxyPassword(_) | NetworkFault::ProxyKind(_)) => {
-                "check HTTPS_PROXY and NO_PROXY: an http:// or https:// proxy with CONNECT, with `user:password@` if it asks".to_owned()
+                "check `network.proxy` in the config file, or HTTPS_PROXY and NO_PROXY: an http:// or https:// proxy with CONNECT, with `user:password@` if it asks".to_owned()
             }
             Self::Network(_) => "check the network; Steward goes on by itself when it is back".to_owned(),
             Self::Tls(_) => {
-                "if your network inspects traffic, name its CA file in SSL_CERT_FILE; on a bare machine install ca-certificates"
+                "if your network inspects traffic, name its CA file in `network.caFile` of the config file; on a bare machine install ca-certificates"
                     .to_owned()
             }
             Self::Malformed(_) => "if it stays so, report it with the log: GitHub may have changed an answer".to_owned(),

@@ -16,6 +16,9 @@ use crate::store::{Durability, StoreError, audit, http_cache};
 /// Longest token; GitHub's own have at most some 100 characters, those of apps more.
 const MAX_TOKEN: usize = 1024;
 
+/// How old GitHub's word on a token may become.
+const CHECKED_EVERY: chrono::Duration = chrono::Duration::days(1);
+
 /// Why nobody was signed in.
 #[derive(Debug, thiserror::Error)]
 pub enum SignInError {
@@ -80,7 +83,8 @@ pub async fn with_token(ctx: &Ctx, host: &str, token: SecretString) -> Result<Ac
     }
     let (account, standing) = whose(ctx, &host, token.clone()).await?;
     let name = keychain::github(&account.host, &account.login);
-    let before = ctx.keychain.get(&name).await?;
+    // What the environment gives for another host is no token of this account.
+    let before = ctx.keychain.clone().with_github_token(None).get(&name).await?;
     ctx.keychain.set(&name, token).await?;
     if let Err(error) = enter(ctx, &account) {
         // A token without its account would lie there unseen.
@@ -158,6 +162,22 @@ pub async fn check(ctx: &Ctx, account: &Account) -> Result<Standing, NoAccount> 
     let written = ctx.store.write(Durability::Normal, move |tx| standing::put(tx, &of, &kept)).await;
     written.map_err(OpenError::from)?;
     Ok(standing)
+}
+
+/// Asks again about tokens of which GitHub last said something more than a day ago, so that an end that
+/// comes nearer is told in time. What cannot be asked now is asked at the next call.
+pub async fn check_old(ctx: &Ctx) {
+    for account in &ctx.config().accounts {
+        let of = account.clone();
+        let kept = ctx.store.read(move |tx| standing::get(tx, &of)).await;
+        let old = |kept: &Standing| ctx.clock.now() - kept.checked_at >= CHECKED_EVERY;
+        if !matches!(kept, Ok(Some(kept)) if old(&kept)) {
+            continue;
+        }
+        if let Err(error) = check(ctx, account).await {
+            tracing::info!(%error, login = account.login, "a token could not be asked about");
+        }
+    }
 }
 
 /// The host as the configuration names it; a pasted address and the API's own name lead to it too.

@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use crate::frames;
 use crate::loops::Ctx;
+use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
 use crate::store::{Durability, StoreError, attached, inbox, outbox, reviews};
 use crate::telemetry;
@@ -34,6 +35,9 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
         }
     });
     let _ = swept.await;
+    // It waits for the network, which nothing here does.
+    let asking = ctx.clone();
+    tokio::spawn(async move { sign_in::check_old(&asking).await });
     if let Some(made) = ctx.store.daily_backup().await? {
         tracing::info!(path = %made.display(), "backed up");
     }
