@@ -67,3 +67,13 @@ CREATE TABLE issues (
     PRIMARY KEY (repository, number)
 ) STRICT;
 CREATE INDEX issues_open ON issues (repository, updated_at DESC) WHERE state = 'open';
+
+-- Since when a commit has been the head of something on its remote, by our clock: so long its first check
+-- may be waited for.
+CREATE TABLE heads_seen (
+    host       TEXT NOT NULL COLLATE NOCASE,
+    repository TEXT NOT NULL COLLATE NOCASE, -- owner/name
+    sha        TEXT NOT NULL CHECK (length(sha) = 40),
+    seen_at    TEXT NOT NULL,
+    PRIMARY KEY (host, repository, sha)
+) STRICT, WITHOUT ROWID;

@@ -152,6 +152,14 @@ CREATE TABLE handoffs (
 
 CREATE INDEX handoffs_by_task ON handoffs (task, id);
 
+CREATE TABLE heads_seen (
+    host       TEXT NOT NULL COLLATE NOCASE,
+    repository TEXT NOT NULL COLLATE NOCASE, -- owner/name
+    sha        TEXT NOT NULL CHECK (length(sha) = 40),
+    seen_at    TEXT NOT NULL,
+    PRIMARY KEY (host, repository, sha)
+) STRICT, WITHOUT ROWID;
+
 CREATE TABLE http_cache (
     account    TEXT NOT NULL,            -- login@host
     url        TEXT NOT NULL,

@@ -1,5 +1,10 @@
 //! Pull requests as tasks: their heads from GitHub, their objects fetched, their gates from real facts.
 
+mod fetching;
+mod gates;
+mod lifecycle;
+mod scene;
+
 use steward_core::store::tasks::{self, NewPullTask, PullHead, RunState};
 use steward_core::store::{Durability, Store, StoreError, outbox};
 use steward_rules::ids::{PullNumber, RepoName, Sha};

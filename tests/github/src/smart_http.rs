@@ -26,6 +26,12 @@ pub(crate) fn wanted(asked: &Asked) -> Option<Wanted> {
     (repo.matches('/').count() == 1).then(|| Wanted { repo, rest: rest.to_owned(), service })
 }
 
+/// Whose token git came with; empty for none or a wrong one.
+pub(crate) fn login(inner: &Inner, asked: &Asked) -> String {
+    let state = locked(&inner.state);
+    viewer(&state, asked.header("authorization")).map(|who| who.login).unwrap_or_default()
+}
+
 fn plain(status: u16, words: &str) -> Raw {
     let mut headers = vec![("content-type".to_owned(), "text/plain".to_owned())];
     if status == 401 {

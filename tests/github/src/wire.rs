@@ -133,13 +133,15 @@ fn decide(inner: &Inner, asked: &Asked) -> (Raw, Option<Fault>) {
     if let Some(git) = smart_http::wanted(asked) {
         locked(&inner.tally).git_requests += 1;
         let fault = fault::take(&mut locked(&inner.plans), git.service, &asked.target(), 1);
-        if let Some(Fault::Status(status)) = fault {
-            return (Raw { status, headers: Vec::new(), body: Vec::new() }, None);
-        }
-        if matches!(fault, Some(Fault::Cut)) {
-            return (Raw { status: 500, headers: Vec::new(), body: Vec::new() }, fault);
-        }
-        return (smart_http::answer(inner, asked, &git), fault);
+        let (raw, fault) = match fault {
+            Some(Fault::Status(status)) => (Raw { status, headers: Vec::new(), body: Vec::new() }, None),
+            Some(Fault::Cut) => (Raw { status: 500, headers: Vec::new(), body: Vec::new() }, fault),
+            other => (smart_http::answer(inner, asked, &git), other),
+        };
+        let login = smart_http::login(inner, asked);
+        let exchange = exchanged(asked, git.service.to_owned(), login, &raw, fault.is_some());
+        locked(&inner.log).push(exchange);
+        return (raw, fault);
     }
     let mut state = locked(&inner.state);
     let path = by_number(&state, &asked.path);

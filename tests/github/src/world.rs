@@ -16,7 +16,7 @@ use crate::wire;
 /// One question and its answer, as they went over the wire.
 #[derive(Debug, Clone)]
 pub struct Exchange {
-    /// `GET /repos/{owner}/{repo}/pulls`, `POST /graphql`, or `git` with the path.
+    /// `GET /repos/{owner}/{repo}/pulls`, `POST /graphql`, `git-upload-pack` or `git-receive-pack`.
     pub operation: String,
     pub method: String,
     /// Path and query.

@@ -130,20 +130,29 @@ async fn a_pull_request_is_open_merged_or_closed_and_nothing_is_guessed() {
 
 #[tokio::test]
 async fn the_pull_request_of_a_branch_is_not_one_of_a_fork_with_the_same_branch() {
-    let body = format!(
-        "[{},{}]",
-        pull("open", "null").replace(r#""repo": null"#, r#""repo": {"id": 1, "full_name": "Octo/App"}"#),
-        pull("open", "null")
-            .replace(r#""repo": null"#, r#""repo": {"id": 2, "full_name": "fork/app"}"#)
-            .replace(r#""id": 9"#, r#""id": 10"#),
-    );
-    let server = Server::start(move |_, _| json(&body)).await;
-    let reader = Desk::new().reader(&server).await;
-    let of = |branch: &'static str| {
-        let reader = reader.clone();
-        async move { reader.pulls_of_branch(&repo(), branch).await.get().unwrap().len() }
+    let one = |id: u64, state: &str, home: &str| {
+        pull(state, "null")
+            .replace(r#""repo": null"#, &format!(r#""repo": {{"id": 1, "full_name": "{home}"}}"#))
+            .replace(r#""id": 9, "number": 7"#, &format!(r#""id": {id}, "number": {id}"#))
     };
-    assert_eq!((of("topic").await, of("other").await), (1, 0));
+    // The newest is closed, the newest open one counts; nobody else's branch of that name does.
+    let all = [
+        one(14, "closed", "Octo/App"),
+        one(13, "open", "fork/app"),
+        one(12, "open", "Octo/App"),
+        one(11, "open", "octo/app"),
+    ];
+    let (body, closed) = (format!("[{}]", all.join(",")), format!("[{},{}]", all[0], all[1]));
+    let server = Server::start(move |asked, _| match asked.param("head") == Some("octo%3Atopic") {
+        true => json(&body),
+        false => json(&closed),
+    })
+    .await;
+    let reader = Desk::new().reader(&server).await;
+    let of = async |branch: &str| {
+        reader.pull_of_branch(&repo(), branch).await.get().unwrap().as_ref().map(|pull| pull.facts.number.0)
+    };
+    assert_eq!((of("topic").await, of("other").await), (Some(12), None));
 }
 
 #[tokio::test]

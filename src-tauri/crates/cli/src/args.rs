@@ -127,12 +127,15 @@ pub enum WorkspaceCommand {
 
 #[derive(Debug, Subcommand)]
 pub enum TaskCommand {
-    /// Make a task from a branch.
+    /// Make a task from a branch, or from a pull request.
     Add {
-        #[arg(long)]
-        workspace: String,
-        #[arg(long)]
-        branch: String,
+        #[arg(long, requires = "branch", required_unless_present = "pr")]
+        workspace: Option<String>,
+        #[arg(long, requires = "workspace", required_unless_present = "pr")]
+        branch: Option<String>,
+        /// A pull request: `owner/name#12`, or its address.
+        #[arg(long, value_name = "OWNER/REPO#N", conflicts_with_all = ["workspace", "branch", "title"])]
+        pr: Option<String>,
         /// What to call it; the newest commit's subject when absent.
         #[arg(long)]
         title: Option<String>,

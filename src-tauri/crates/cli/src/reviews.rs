@@ -107,8 +107,14 @@ pub async fn show_id(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
 pub async fn cancel(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
     let review = api_reviews::cancel(api, ById { id }).await?;
     out.answer(&review, |r| match r.state {
-        ReviewStateView::Ended | ReviewStateView::Published => format!("review {id} is cancelled"),
-        _ => format!("review {id} is being stopped"),
+        ReviewStateView::Ended => format!("review {id} is cancelled"),
+        // What runs is asked to stop, and says so itself when it has.
+        ReviewStateView::Queued
+        | ReviewStateView::Digesting
+        | ReviewStateView::Running
+        | ReviewStateView::Submitted
+        | ReviewStateView::Held
+        | ReviewStateView::Published => format!("review {id} is being stopped"),
     });
     Ok(())
 }

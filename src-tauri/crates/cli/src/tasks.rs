@@ -21,8 +21,8 @@ const DOCUMENT_LIMIT: u64 = 1 << 20;
 
 pub async fn run(api: &Api, command: TaskCommand, out: &Output) -> Result<(), ApiError> {
     match command {
-        TaskCommand::Add { workspace, branch, title } => {
-            let task = api_tasks::add(api, TaskAdd { workspace, branch, title }).await?;
+        TaskCommand::Add { workspace, branch, pr, title } => {
+            let task = api_tasks::add(api, TaskAdd { workspace, branch, pull: pr, title }).await?;
             out.answer(&task, |t| format!("task {}: {}", t.id, summary(t)));
         }
         TaskCommand::List { query, limit } => {
@@ -150,7 +150,7 @@ fn summary(task: &TaskView) -> String {
 
 fn render_list(page: &TaskPage, out: &Output) -> String {
     if page.tasks.is_empty() {
-        return "No tasks yet. Make one: steward task add --workspace TITLE --branch BRANCH".to_owned();
+        return "No tasks yet. Make one: steward task add --workspace TITLE --branch BRANCH, or --pr OWNER/REPO#N".to_owned();
     }
     let mut table = Table::new(&["id", "place", "branch", "head", "state", "last review", "title"]);
     for task in &page.tasks {

@@ -95,6 +95,42 @@ impl fmt::Display for RepoName {
     }
 }
 
+/// A pull request as a person writes it: `owner/name#12`, or its address in a browser.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PullRef {
+    /// The host of the address, lower case; `None` when only the repository was named.
+    pub host: Option<String>,
+    pub repo: RepoName,
+    pub number: PullNumber,
+}
+
+impl PullRef {
+    /// Parses it; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (host, repo, number) = match text.split_once("://") {
+            None => {
+                let (repo, number) = text.split_once('#')?;
+                (None, RepoName::parse(repo)?, number)
+            }
+            Some((scheme, rest)) => {
+                if !matches!(scheme, "https" | "http") {
+                    return None;
+                }
+                let rest = rest.split(['?', '#']).next().unwrap_or(rest);
+                let mut parts = rest.split('/');
+                let host = parts.next().filter(|host| !host.is_empty() && !host.contains('@'))?;
+                let repo = format!("{}/{}", parts.next()?, parts.next()?);
+                let number = (parts.next()? == "pull").then(|| parts.next())??;
+                let host = host.strip_prefix("www.").unwrap_or(host).to_ascii_lowercase();
+                (Some(host), RepoName::parse(&repo)?, number)
+            }
+        };
+        let number = number.bytes().all(|b| b.is_ascii_digit()).then(|| number.parse().ok())??;
+        (number > 0).then_some(Self { host, repo, number: PullNumber(number) })
+    }
+}
+
 macro_rules! number {
     ($(#[$doc:meta])* $name:ident) => {
         $(#[$doc])*
@@ -138,3 +174,42 @@ number!(
     /// A pull request's number within its repository.
     PullNumber
 );
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pull_request_is_named_shortly_or_by_its_address() {
+        let parse = |text: &str| {
+            let PullRef { host, repo, number } = PullRef::parse(text)?;
+            Some((host.unwrap_or_default(), repo.to_string(), number.0))
+        };
+        let is = |host: &str, number| Some((host.to_owned(), "octo/app".to_owned(), number));
+        assert_eq!(parse("octo/app#12"), is("", 12));
+        assert_eq!(parse(" octo/app#1 "), is("", 1));
+        assert_eq!(parse("https://github.com/octo/app/pull/12"), is("github.com", 12));
+        assert_eq!(parse("https://www.GitHub.com/octo/app/pull/12/files?w=1#diff"), is("github.com", 12));
+        assert_eq!(parse("http://127.0.0.1:4000/octo/app/pull/3"), is("127.0.0.1:4000", 3));
+        for wrong in [
+            "",
+            "#12",
+            "octo#12",
+            "octo/app",
+            "octo/app#",
+            "octo/app#0",
+            "octo/app#-1",
+            "octo/app#+1",
+            "octo/app#1x",
+            "octo/app#99999999999999999999",
+            "a/b/c#1",
+            "https://github.com/octo/app/issues/12",
+            "https://github.com/octo/app/pull/",
+            "https://me@github.com/octo/app/pull/1",
+            "ssh://github.com/octo/app/pull/1",
+            "https:///octo/app/pull/1",
+        ] {
+            assert_eq!(parse(wrong), None, "{wrong}");
+        }
+    }
+}

@@ -15,7 +15,11 @@ import type { Verdict } from "./Verdict";
 /**
  * The review card, and `steward show --json`.
  */
-export type ReviewView = { id: number, task: number, title: string, workspace: string | null, repository: string | null, branch: string | null, pull: number | null, sha: string, base: BaseView | null, state: ReviewStateView, trigger: string, verdict: Verdict | null, seatVerdict: Verdict | null, cap: Verdict | null, loweredBy: Array<GateId>, 
+export type ReviewView = { id: number, task: number, title: string, workspace: string | null, repository: string | null, branch: string | null, pull: number | null, 
+/**
+ * The page of the pull request on its host.
+ */
+pullUrl: string | null, sha: string, base: BaseView | null, state: ReviewStateView, trigger: string, verdict: Verdict | null, seatVerdict: Verdict | null, cap: Verdict | null, loweredBy: Array<GateId>, 
 /**
  * Other causes that lowered it: `not read: …`, own findings.
  */

@@ -5,7 +5,11 @@ import type { TaskState } from "./TaskState";
 /**
  * One row of the task table.
  */
-export type TaskView = { id: number, title: string, workspace: string | null, repository: string | null, pull: number | null, branch: string | null, head: string | null, headAt: string | null, 
+export type TaskView = { id: number, title: string, workspace: string | null, repository: string | null, pull: number | null, 
+/**
+ * The page of the pull request on its host.
+ */
+pullUrl: string | null, branch: string | null, head: string | null, headAt: string | null, 
 /**
  * Why the head could not be read, last time.
  */

@@ -6,6 +6,7 @@ use steward_rules::untrusted::Untrusted;
 
 use super::requests::TaskState;
 use super::views as v;
+use crate::loops::task::PullAt;
 use crate::store::findings::{FindingRow, FindingState, Mark, Origin};
 use crate::store::inbox::{EntryRow, EntryState, Kind};
 use crate::store::reviews::{EndReason, ReviewRecord, ReviewState, StaleReason, Trigger};
@@ -124,6 +125,7 @@ pub fn task(row: &TaskRow, newest: Option<&ReviewRecord>) -> v::TaskView {
         workspace: row.workspace.clone(),
         repository: row.repository.clone(),
         pull: row.pull.map(|n| n.0),
+        pull_url: pull_url(row),
         branch: row.branch.as_deref().map(line),
         head: row.head.as_ref().map(ToString::to_string),
         head_at: row.head_at,
@@ -136,6 +138,12 @@ pub fn task(row: &TaskRow, newest: Option<&ReviewRecord>) -> v::TaskView {
         created_at: row.created_at,
         updated_at: row.updated_at,
     }
+}
+
+/// The page of a task's pull request. Only a name that was checked makes an address.
+pub fn pull_url(row: &TaskRow) -> Option<String> {
+    let at = PullAt::of(row)?;
+    Some(format!("https://{}/{}/pull/{}", at.host, at.name, at.number))
 }
 
 pub fn gate(result: &GateResult) -> v::GateView {

@@ -55,6 +55,12 @@ impl From<TaskError> for ApiError {
             TaskError::NoHead { .. } | TaskError::NotLocal(_) => {
                 Self::new(ErrorCode::Refused, error.to_string())
             }
+            TaskError::NoAccount(error) => error.into(),
+            TaskError::GitHub { what, error } => {
+                let failure: Self = error.into();
+                let message = format!("{what}: {}", failure.message);
+                Self { message, ..failure }
+            }
             TaskError::Stopped => Self::new(ErrorCode::Internal, error.to_string()),
         }
     }

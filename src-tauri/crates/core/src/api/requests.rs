@@ -72,13 +72,25 @@ request!(TaskList {
     query: Option<String>,
     limit: u32,
 });
-request!(TaskAdd {
-    workspace: String,
-    branch: String,
-    #[ts(optional)]
-    #[serde(default)]
-    title: Option<String>,
-});
+request!(
+    /// A branch of a workspace, or a pull request: one of both.
+    TaskAdd {
+        #[ts(optional)]
+        #[serde(default)]
+        workspace: Option<String>,
+        #[ts(optional)]
+        #[serde(default)]
+        branch: Option<String>,
+        /// `owner/name#12`, or its address in a browser.
+        #[ts(optional)]
+        #[serde(default)]
+        pull: Option<String>,
+        /// Of a branch; a pull request keeps its own.
+        #[ts(optional)]
+        #[serde(default)]
+        title: Option<String>,
+    }
+);
 
 /// How a task's run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]

@@ -153,6 +153,7 @@ fn card(
         repository: task.as_ref().and_then(|t| t.repository.clone()),
         branch: task.as_ref().and_then(|t| t.branch.as_deref().map(convert::line)),
         pull: task.as_ref().and_then(|t| t.pull.map(|n| n.0)),
+        pull_url: task.as_ref().and_then(convert::pull_url),
         sha: head.clone(),
         base: convert::base(row),
         state: convert::state(row.state),

@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use base64::Engine as _;
-use steward_rules::ids::{FrameId, TaskId};
+use steward_rules::ids::{FrameId, PullRef, TaskId};
 use steward_rules::reading::Reading;
+use steward_rules::untrusted::Untrusted;
 
 use super::error::{ApiError, ErrorCode};
 use super::requests::{ById, TaskAdd, TaskAttachFrame, TaskAttachText, TaskFinish, TaskList};
@@ -56,8 +57,29 @@ pub async fn show(api: &Api, request: ById) -> Result<v::TaskDetail, ApiError> {
 }
 
 pub async fn add(api: &Api, request: TaskAdd) -> Result<v::TaskView, ApiError> {
-    let row = task::add(api.context(), &request.workspace, &request.branch, request.title).await?;
+    let ctx = api.context();
+    if request.pull.is_some() && request.title.as_ref().is_some_and(|title| !title.trim().is_empty()) {
+        return Err(ApiError::new(ErrorCode::BadRequest, "a pull request keeps its own title")
+            .hint("leave the title out"));
+    }
+    let row = match (request.pull, request.workspace, request.branch) {
+        (Some(text), None, None) => task::add_pull(ctx, &named(&text)?).await?,
+        (None, Some(workspace), Some(branch)) => task::add(ctx, &workspace, &branch, request.title).await?,
+        (Some(_), ..) | (None, ..) => {
+            return Err(ApiError::new(ErrorCode::BadRequest, "a task is made of a branch or a pull request")
+                .hint("name a workspace and a branch, or a pull request alone"));
+        }
+    };
     view(api, row.id).await
+}
+
+/// A pull request as a person writes it.
+fn named(text: &str) -> Result<PullRef, ApiError> {
+    PullRef::parse(text).ok_or_else(|| {
+        let shown = Untrusted::new(text).one_line(80);
+        ApiError::new(ErrorCode::BadRequest, format!("{shown} names no pull request"))
+            .hint("write owner/name#12, or paste its address")
+    })
 }
 
 /// The task of the branch that the folder `path` stands on; it is made when there is none.

@@ -144,6 +144,8 @@ view!(
         workspace: Option<String>,
         repository: Option<String>,
         pull: Option<i64>,
+        /// The page of the pull request on its host.
+        pull_url: Option<String>,
         branch: Option<String>,
         head: Option<String>,
         head_at: Option<DateTime<Utc>>,
@@ -257,6 +259,8 @@ view!(
         repository: Option<String>,
         branch: Option<String>,
         pull: Option<i64>,
+        /// The page of the pull request on its host.
+        pull_url: Option<String>,
         sha: String,
         base: Option<BaseView>,
         state: ReviewStateView,

@@ -1,4 +1,4 @@
-//! Steward's own bare clone of a workspace's repository: the only place it fetches into.
+//! Steward's own bare clone of a repository: the only place it fetches into.
 //!
 //! The workspace's objects serve as alternates, so opening one costs nothing and a branch is
 //! readable the moment it exists. What a task is judged by must outlive the branch, though: a
@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
-use steward_rules::ids::{Sha, TaskId};
+use steward_rules::ids::{RepoName, Sha, TaskId};
 use steward_rules::reading::{Cause, Reading, Why};
 use steward_rules::review::facts::{BaseSource, Forge};
 use tokio_util::sync::CancellationToken;
@@ -46,7 +46,17 @@ impl BareClone {
     /// Opens the workspace's clone under `clones`, making it when there is none yet or the last one
     /// is damaged.
     pub fn open(git: &Git, clones: &Path, workspace: &Workspace) -> Result<Self, GitError> {
-        let key = hex::encode(Sha256::digest(workspace.common_dir().as_os_str().as_encoded_bytes()));
+        let key = Sha256::digest(workspace.common_dir().as_os_str().as_encoded_bytes());
+        Self::open_as(git, clones, &hex::encode(key), &alternates(workspace)?)
+    }
+
+    /// Opens the clone of a repository that has no workspace here: all its objects are its own.
+    pub fn open_alone(git: &Git, clones: &Path, host: &str, name: &RepoName) -> Result<Self, GitError> {
+        let key = Sha256::digest(format!("{host}/{name}").to_ascii_lowercase());
+        Self::open_as(git, clones, &hex::encode(key), b"")
+    }
+
+    fn open_as(git: &Git, clones: &Path, key: &str, alternates: &[u8]) -> Result<Self, GitError> {
         for number in 1_u32.. {
             let dir = clones.join(format!("{}-{number}.git", &key[..16]));
             if dir.join(BROKEN).exists() {
@@ -54,13 +64,13 @@ impl BareClone {
             }
             let clone = Self { git: git.clone(), dir };
             if clone.dir.exists() {
-                if clone.is_whole(workspace) {
+                if clone.is_whole(alternates) {
                     return Ok(clone);
                 }
                 clone.give_up()?;
                 continue;
             }
-            clone.make(workspace)?;
+            clone.make(alternates)?;
             return Ok(clone);
         }
         Err(GitError::answer("init", "no number left for a clone"))
@@ -85,7 +95,7 @@ impl BareClone {
         std::fs::write(self.dir.join(BROKEN), b"").map_err(GitError::io("mark a damaged clone"))
     }
 
-    fn make(&self, workspace: &Workspace) -> Result<(), GitError> {
+    fn make(&self, alternates: &[u8]) -> Result<(), GitError> {
         let parent = self.dir.parent().unwrap_or(&self.dir);
         std::fs::create_dir_all(parent).map_err(GitError::io("make the clones folder"))?;
         let fresh = parent.join(format!(".new-{}", std::process::id()));
@@ -104,13 +114,13 @@ impl BareClone {
             }
             std::fs::write(file, bytes).map_err(GitError::io("make our clone"))
         };
-        write("objects/info/alternates", &alternates(workspace)?)?;
+        write("objects/info/alternates", alternates)?;
         write("info/attributes", b"")?;
         write(GUARD, b"")?;
         match std::fs::rename(&fresh, &self.dir) {
             Ok(()) => Ok(()),
             // Another process was first with the same clone.
-            Err(_) if self.is_whole(workspace) => {
+            Err(_) if self.is_whole(alternates) => {
                 let _left_over = std::fs::remove_dir_all(&fresh);
                 Ok(())
             }
@@ -118,18 +128,16 @@ impl BareClone {
         }
     }
 
-    fn is_whole(&self, workspace: &Workspace) -> bool {
+    fn is_whole(&self, alternates: &[u8]) -> bool {
         let reads = |file: &str| std::fs::read(self.dir.join(file)).ok();
-        let borrows =
-            alternates(workspace).is_ok_and(|wanted| reads("objects/info/alternates") == Some(wanted));
-        borrows
+        reads("objects/info/alternates").as_deref() == Some(alternates)
             && reads("HEAD").is_some_and(|head| head.starts_with(b"ref: "))
             && self.dir.join("refs").is_dir()
             && self.call(&["for-each-ref", "--count=1"]).ok().unwrap_or(false)
     }
 
     /// Holds the clone for writing and clears locks that a killed process left.
-    fn guard(&self) -> Result<File, GitError> {
+    pub(super) fn guard(&self) -> Result<File, GitError> {
         let file = File::options()
             .create(true)
             .truncate(false)
@@ -174,11 +182,16 @@ impl BareClone {
     }
 
     /// A commit-graph makes every merge base about five times cheaper; a split one is quick to add to.
-    fn write_graph(&self) -> Result<(), GitError> {
+    pub(super) fn write_graph(&self) -> Result<(), GitError> {
         self.call(&["commit-graph", "write", "--reachable", "--split", "--no-progress"])
             .limits(Limits::STREAM)
             .bytes()
             .map(drop)
+    }
+
+    /// The integration branch as it was fetched last.
+    pub fn base(&self, branch: &str) -> Result<Option<Sha>, GitError> {
+        self.tip(&format!("refs/steward/base/{branch}"))
     }
 
     fn tip(&self, name: &str) -> Result<Option<Sha>, GitError> {
@@ -196,8 +209,8 @@ impl BareClone {
     }
 
     /// Reads the integration branch where it lives, freshly: a repository on this machine is
-    /// fetched, a purely local branch is read from the workspace. GitHub is asked when signed in,
-    /// which this build cannot do yet.
+    /// fetched, a purely local branch is read from the workspace. On GitHub the API names the tip
+    /// and [`Self::fetch`] brings it; here is only what is known without an account.
     pub fn integration_tip(
         &self,
         workspace: &Workspace,

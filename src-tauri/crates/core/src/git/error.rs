@@ -47,6 +47,8 @@ pub enum GitError {
     Answer { what: String, detail: String },
     #[error("git {what} failed: {detail}")]
     Failed { what: String, detail: String },
+    #[error("the fetch from {from} failed: {detail}")]
+    Fetch { from: String, detail: String },
     #[error("could not {doing}: {source}")]
     Io { doing: String, source: std::io::Error },
 }
@@ -73,6 +75,7 @@ impl GitError {
             Self::Locked { .. } => "locked",
             Self::Answer { .. } => "git_answer",
             Self::Failed { .. } => "git_failed",
+            Self::Fetch { .. } => "fetch_failed",
             Self::Io { .. } => "io",
         }
     }
@@ -93,6 +96,7 @@ impl GitError {
             Self::GitMissing | Self::GitTooOld { .. } => "install git 2.39 or newer and put it on PATH",
             Self::Answer { .. } => "report this with the output of `git --version`",
             Self::Failed { .. } => "run `steward doctor`",
+            Self::Fetch { .. } => "look at the network and at `steward auth status`; Steward tries again",
             Self::Io { .. } => "check the disk and the folder's permissions",
         }
     }
@@ -102,6 +106,7 @@ impl GitError {
         match self {
             Self::TooLarge { .. } => Cause::TooLarge,
             Self::NoBase { .. } => Cause::NoBase,
+            Self::Fetch { .. } => Cause::FetchFailed,
             Self::NotARepository { .. }
             | Self::Bare { .. }
             | Self::Empty { .. }

@@ -38,6 +38,10 @@ const FORCED: &[(&str, &str)] = &[
     // A diff that forgets `--no-ext-diff` fails instead of running what a checkout configured.
     ("diff.external", ""),
     ("fetch.fsckObjects", "true"),
+    // Old, harmless faults of well-known repositories.
+    ("fetch.fsck.badTimezone", "ignore"),
+    ("fetch.fsck.missingSpaceBeforeDate", "ignore"),
+    ("fetch.fsck.zeroPaddedFilemode", "ignore"),
     ("fetch.recurseSubmodules", "false"),
     ("gc.auto", "0"),
     ("log.showSignature", "false"),
@@ -161,7 +165,6 @@ pub enum Flow {
 }
 
 /// One git command, not yet started.
-#[derive(Debug)]
 pub struct Call<'a> {
     git: &'a Git,
     place: PathBuf,
@@ -173,6 +176,13 @@ pub struct Call<'a> {
     settings: Vec<(String, String)>,
     /// `GIT_ALLOW_PROTOCOL`: with `none` not even a lazy fetch can start a program.
     transport: &'static str,
+}
+
+impl std::fmt::Debug for Call<'_> {
+    /// The command alone: its settings and environment may hold a token.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Call({})", self.what())
+    }
 }
 
 impl<'a> Call<'a> {
@@ -203,8 +213,13 @@ impl<'a> Call<'a> {
     }
 
     /// Lets this call read from a repository on this machine.
-    pub(super) fn over_files(mut self) -> Self {
-        self.transport = "file";
+    pub(super) fn over_files(self) -> Self {
+        self.over("file")
+    }
+
+    /// Lets this call speak this protocol, and no other.
+    pub(super) fn over(mut self, transport: &'static str) -> Self {
+        self.transport = transport;
         self
     }
 

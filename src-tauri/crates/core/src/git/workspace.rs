@@ -352,6 +352,21 @@ pub struct WorkspaceState {
     pub status: String,
 }
 
+/// The folder that holds a checkout's refs and configuration, found without starting a git: `.git`, or what a linked worktree's files point at. These
+/// are names to look at, nothing in them is acted on.
+pub fn common_dir(workspace: &Path) -> Option<PathBuf> {
+    let dot_git = workspace.join(".git");
+    if dot_git.is_dir() {
+        return Some(dot_git);
+    }
+    let text = std::fs::read_to_string(&dot_git).ok()?;
+    let git_dir = workspace.join(text.strip_prefix("gitdir:")?.trim());
+    match std::fs::read_to_string(git_dir.join("commondir")) {
+        Ok(common) => Some(git_dir.join(common.trim())),
+        Err(_) => Some(git_dir),
+    }
+}
+
 fn branch(line: &[u8]) -> Result<Branch, GitError> {
     let mut parts = line.splitn(4, |b| *b == 0).map(|p| String::from_utf8_lossy(p).into_owned());
     let mut next = || parts.next().unwrap_or_default();

@@ -10,7 +10,7 @@ use super::error::GitHubError;
 use super::reader::Reader;
 use super::types::{ChangedFile, Commit, Pull};
 
-/// One open pull request, as the listing gives it.
+/// One pull request, as a listing gives it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct OpenPull {
     pub facts: PullFacts,
@@ -46,16 +46,19 @@ impl Reader {
         reading(read.await)
     }
 
-    /// The open pull requests that come from this branch of this repository. A branch has at most one
-    /// for each base.
-    pub async fn pulls_of_branch(&self, repo: &RepoName, branch: &str) -> Reading<Vec<OpenPull>> {
-        self.open_pull_facts(repo).await.map(|pulls| {
-            let ours = |pull: &OpenPull| {
-                let home = pull.head_repo.as_deref().and_then(RepoName::parse);
-                pull.head_branch == branch && home.as_ref() == Some(repo)
-            };
-            pulls.into_iter().filter(ours).collect()
-        })
+    /// The pull request of a branch of this repository: the newest open one, else the newest.
+    pub async fn pull_of_branch(&self, repo: &RepoName, branch: &str) -> Reading<Option<OpenPull>> {
+        let read = async {
+            let mut pulls = self.pulls_of_head(repo, branch).await?;
+            // GitHub lists every pull request when it does not understand whose head is meant.
+            pulls.retain(|pull| {
+                let home = pull.head.repo.as_ref().and_then(|home| RepoName::parse(&home.full_name));
+                pull.head.branch == branch && home.as_ref() == Some(repo)
+            });
+            let newest = pulls.iter().max_by_key(|pull| (pull.state == "open", pull.number));
+            newest.map(|pull| open(pull, self.now())).transpose()
+        };
+        reading(read.await)
     }
 
     /// The commits of one pull request, oldest first.

@@ -76,6 +76,13 @@ impl Reader {
         self.list(format!("{}/pulls", at(repo)), &query, array, Moving::Leaves).await
     }
 
+    /// Every pull request of a branch of this repository, open or not, newest first.
+    pub async fn pulls_of_head(&self, repo: &RepoName, branch: &str) -> Result<Vec<Pull>, GitHubError> {
+        let head = format!("{}:{branch}", repo.owner);
+        let query = [("state", "all"), ("head", head.as_str()), ("sort", "created"), ("direction", "desc")];
+        self.list(format!("{}/pulls", at(repo)), &query, array, Moving::Leaves).await
+    }
+
     /// Every commit of a pull request, oldest first.
     pub async fn pull_commits(&self, repo: &RepoName, pull: &Pull) -> Result<Vec<Commit>, GitHubError> {
         let path = format!("{}/pulls/{}/commits", at(repo), pull.number);

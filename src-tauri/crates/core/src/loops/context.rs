@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::accounts::Accounts;
+use super::task::Origins;
 use crate::clock::SharedClock;
 use crate::config::{Config, ConfigWatch};
 use crate::git::{Git, GitError};
@@ -36,6 +37,7 @@ struct Found {
     git: Mutex<Option<Git>>,
     boundary: Mutex<Option<Boundary>>,
     tmux: Mutex<Option<Tmux>>,
+    origins: Arc<Origins>,
 }
 
 impl Ctx {
@@ -82,6 +84,11 @@ impl Ctx {
         let git = Git::find(&self.home.clones())?;
         *found = Some(git.clone());
         Ok(git)
+    }
+
+    /// The origins of checkouts, as they were read.
+    pub(in crate::loops) fn origins(&self) -> Arc<Origins> {
+        Arc::clone(&self.found.origins)
     }
 
     /// The boundary around seats, chosen once.

@@ -4,6 +4,7 @@ pub mod accounts;
 mod context;
 pub mod effects;
 mod failpoint;
+pub mod forge;
 pub mod observer;
 pub mod pause;
 pub mod questions;

@@ -12,6 +12,7 @@ pub mod effects;
 mod error;
 pub mod findings;
 pub mod gates;
+pub mod heads_seen;
 pub mod health;
 pub mod http_cache;
 pub mod inbox;

@@ -266,6 +266,17 @@ pub fn watched(tx: &ReadTx<'_>) -> Result<Vec<(TaskId, String, String)>, StoreEr
     )
 }
 
+/// The tasks of pull requests that have such a review.
+pub fn watched_pulls(tx: &ReadTx<'_>) -> Result<Vec<TaskId>, StoreError> {
+    tx.query_all(
+        "SELECT DISTINCT t.id FROM reviews r JOIN tasks t ON t.id = r.task
+         WHERE r.stale_reason IS NULL AND (r.state <> 'ended' OR r.reason <> 'cancelled')
+           AND t.pull IS NOT NULL ORDER BY t.id",
+        [],
+        |row| row.get("id").map(TaskId),
+    )
+}
+
 /// What every review of a task came to, oldest first: what a start is judged from.
 pub fn past(tx: &ReadTx<'_>, task: TaskId) -> Result<Vec<PastReview>, StoreError> {
     tx.query_all(
@@ -338,6 +349,15 @@ pub fn record_digest(tx: &WriteTx<'_>, id: ReviewId, digest: &Digested) -> Resul
         },
     )?;
     done(tx, id, changed)
+}
+
+/// Records what CI said when the gates were computed again.
+pub fn record_ci(tx: &WriteTx<'_>, id: ReviewId, fingerprint: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE reviews SET ci_fingerprint = :ci WHERE id = :id AND ci_fingerprint <> :ci",
+        named_params! { ":id": id.0, ":ci": fingerprint },
+    )?;
+    Ok(())
 }
 
 /// digesting → running.

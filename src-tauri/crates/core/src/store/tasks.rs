@@ -45,7 +45,8 @@ pub struct NewBranchTask {
     pub title: String,
     pub workspace: String,
     pub workspace_path: String,
-    pub repository: Option<String>,
+    /// Host and name of its repository, when its `origin` is one on GitHub.
+    pub repository: Option<(String, RepoName)>,
     pub branch: String,
     pub state: RunState,
 }
@@ -94,11 +95,13 @@ pub fn create_for_branch(tx: &WriteTx<'_>, new: &NewBranchTask) -> Result<(TaskI
     }
     let now = At(tx.now());
     let id = tx.insert(
-        "INSERT INTO tasks (title, workspace, workspace_path, repository, branch, state, created_at, updated_at)
-         VALUES (:title, :workspace, :path, :repository, :branch, :state, :now, :now)",
+        "INSERT INTO tasks (title, workspace, workspace_path, host, repository, branch, state, created_at,
+             updated_at)
+         VALUES (:title, :workspace, :path, :host, :repository, :branch, :state, :now, :now)",
         named_params! {
             ":title": new.title, ":workspace": new.workspace, ":path": new.workspace_path,
-            ":repository": new.repository, ":branch": new.branch, ":state": sql::to_word(&new.state)?, ":now": now,
+            ":host": new.repository.as_ref().and_then(|(host, _)| other_host(host)),
+            ":repository": new.repository.as_ref().map(|(_, name)| name.to_string()), ":branch": new.branch, ":state": sql::to_word(&new.state)?, ":now": now,
         },
     )?;
     tx.topic("tasks")?;
@@ -229,6 +232,21 @@ pub fn in_state(tx: &ReadTx<'_>, state: RunState) -> Result<Vec<TaskRow>, StoreE
     )
 }
 
+/// The tasks of pull requests that the observer last saw open and ready, newest change first.
+pub fn of_ready_pulls(tx: &ReadTx<'_>) -> Result<Vec<TaskRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM tasks t
+             JOIN repositories r ON r.host = coalesce(t.host, 'github.com') AND r.name = t.repository
+             JOIN pulls p ON p.repository = r.id AND p.number = t.pull
+             WHERE t.state = 'done' AND p.state = 'open' AND p.draft = 0
+             ORDER BY t.updated_at DESC, t.id DESC"
+        ),
+        [],
+        read,
+    )
+}
+
 /// How many tasks there are.
 pub fn count(tx: &ReadTx<'_>) -> Result<u32, StoreError> {
     tx.query_row("SELECT count(*) AS n FROM tasks", [], |row| row.get("n"))
@@ -268,6 +286,15 @@ pub fn record_head(tx: &WriteTx<'_>, id: TaskId, read: &HeadRead) -> Result<bool
             Ok(false)
         }
     }
+}
+
+/// Records where the task left the integration branch, unless that was recorded before.
+pub fn record_fork_point(tx: &WriteTx<'_>, id: TaskId, fork_point: &Sha) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE tasks SET fork_point = :fork WHERE id = :id AND fork_point IS NULL",
+        named_params! { ":fork": fork_point.as_str(), ":id": id.0 },
+    )?;
+    Ok(())
 }
 
 /// Records how the task's run stands; false when there is no such task.

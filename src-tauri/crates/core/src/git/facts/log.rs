@@ -59,10 +59,32 @@ pub(super) fn walk(
     scan: Option<&mut Scan<'_>>,
     cancel: &CancellationToken,
 ) -> Result<Range, GitError> {
+    let more: Vec<&str> = revisions.iter().map(String::as_str).collect();
+    read(clone, &more, None, scan, cancel)
+}
+
+/// The patch id of each of these commits; merges and empty ones have none.
+pub(super) fn named(
+    clone: &BareClone,
+    commits: &[&Sha],
+    cancel: &CancellationToken,
+) -> Result<Vec<(Sha, Option<String>)>, GitError> {
+    let asked: String = commits.iter().map(|id| format!("{id}\n")).collect();
+    let read = read(clone, &["--no-walk=unsorted", "--stdin"], Some(asked), None, cancel)?;
+    Ok(read.commits.into_iter().map(|commit| (commit.sha, commit.patch_id)).collect())
+}
+
+fn read(
+    clone: &BareClone,
+    more: &[&str],
+    stdin: Option<String>,
+    scan: Option<&mut Scan<'_>>,
+    cancel: &CancellationToken,
+) -> Result<Range, GitError> {
     let format = format!("--format={LOG_FORMAT}");
     let mut args = vec!["log", "-c", "--topo-order", "--no-notes", "--no-decorate", "--no-mailmap", &format];
     args.extend(PATCH);
-    args.extend(revisions.iter().map(String::as_str));
+    args.extend(more);
     args.push("--");
     let mut pass = Pass {
         scan,
@@ -74,15 +96,16 @@ pub(super) fn walk(
         patch: None,
     };
     let mut parser = Parser::new(Shape::Log);
-    let read = |e: steward_rules::diff::parse::ParseError| GitError::answer("log", e.to_string());
-    clone.call(&args).limits(Limits::STREAM).cancel(cancel).stream(|chunk| {
-        parser.push(chunk, &mut pass).map_err(read)?;
+    let unread = |e: steward_rules::diff::parse::ParseError| GitError::answer("log", e.to_string());
+    let stdin = stdin.unwrap_or_default().into_bytes();
+    clone.call(&args).stdin(stdin).limits(Limits::STREAM).cancel(cancel).stream(|chunk| {
+        parser.push(chunk, &mut pass).map_err(unread)?;
         if pass.commits.len() > COMMITS {
             return Err(GitError::TooLarge { what: "log".to_owned(), limit: COMMITS as u64 });
         }
         Ok(Flow::More)
     })?;
-    parser.finish().map_err(read)?;
+    parser.finish().map_err(unread)?;
     pass.close();
     Ok(Range { commits: pass.commits, unshown: pass.unshown, single: pass.single })
 }

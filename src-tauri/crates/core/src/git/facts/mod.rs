@@ -2,6 +2,8 @@
 
 mod blobs;
 mod log;
+mod others;
+mod patches;
 mod tree;
 
 use chrono::{DateTime, Utc};
@@ -22,6 +24,7 @@ use super::remote::Remote;
 use super::runner::{Flow, Limits};
 use super::workspace::{Workspace, sha};
 use log::PATCH;
+pub use others::{OtherHead, has_ancestor, others};
 
 /// Which facts are wanted, and of what.
 #[derive(Debug, Clone, Copy)]

@@ -4,6 +4,7 @@
 //! the rules know.
 
 mod carry;
+mod pull;
 
 use std::collections::BTreeMap;
 
@@ -76,6 +77,8 @@ struct Document {
     diff: DiffPart,
     coverage: CoveragePart,
     commits: Vec<CommitPart>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pr: Option<pull::PullPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
     contract: Option<ContractPart>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -297,6 +300,7 @@ pub fn build(input: &Input<'_>) -> Result<Digest, serde_json::Error> {
         },
         coverage: coverage_part(&manifest),
         commits: commits(input.observed),
+        pr: pull::part(evidence),
         contract: evidence.contract.as_ref().map(|contract| ContractPart {
             version: contract.version,
             write_scope: contract.write_scope.iter().map(|glob| foreign(glob, 200)).collect(),

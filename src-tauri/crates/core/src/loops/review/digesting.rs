@@ -46,7 +46,10 @@ pub(super) async fn digest(
     };
     let observed = match observe(ctx, &task, &review.sha, stop.token()).await {
         Ok(observed) => observed,
-        Err(error) => return Ok(Err(failed(error)?)),
+        Err(error) => {
+            let failed = failed(error)?;
+            return Ok(Err(Ended::stopped(stop).unwrap_or(failed)));
+        }
     };
     if let Some(stopped) = Ended::stopped(stop) {
         return Ok(Err(stopped));

@@ -71,7 +71,7 @@ pub async fn drive(ctx: &Ctx, id: ReviewId, stop: &Stop) -> Result<(), DriveErro
             return Ok(());
         }
     }
-    settle::settle(ctx, id).await
+    settle::settle_until(ctx, id, stop.token()).await
 }
 
 /// Digest, seat and submission. The inner error ends the review.

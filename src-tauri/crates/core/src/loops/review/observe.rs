@@ -1,26 +1,28 @@
 //! Reads everything the gates judge about one head: git, the forge, and what hangs on the task.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use chrono::{DateTime, Utc};
-use steward_rules::diff::{Diff, RepoPath};
+use steward_rules::diff::Diff;
 use steward_rules::ids::{Sha, TaskId};
-use steward_rules::reading::{Cause, Reading, Why};
-use steward_rules::review::facts::{BaseFacts, BaseSource, CommitFacts, Evidence, Forge};
+use steward_rules::reading::{Reading, Why};
+use steward_rules::review::facts::{BaseFacts, CommitFacts, Evidence};
 use steward_rules::review::gate::ci::ci_fingerprint;
 use steward_rules::review::gate::{self, GateTable};
 use steward_rules::review::policy::ReviewPolicy;
 use steward_rules::review::verdict::Verdict;
-use steward_rules::secret::Options;
 use tokio_util::sync::CancellationToken;
 
-use crate::config::{ForgeChoice, WorkspaceMatch};
-use crate::git::{BareClone, FactsRequest, GitFacts, Remote, SecretPass, Tip, Workspace, facts};
+use super::looking::{Attached, Looking, unread};
+use super::remote::{self, Subject};
+use crate::config::ForgeChoice;
+use crate::git::{BareClone, GitError, GitFacts, Remote, Workspace};
 use crate::loops::Ctx;
+use crate::loops::forge::{self, Asking};
 use crate::loops::task::{self, Place, TaskError, blocking};
-use crate::store::attached::{self, FrameRow};
+use crate::store::attached::FrameRow;
 use crate::store::reviews::Stats;
-use crate::store::tasks::TaskRow;
+use crate::store::tasks::{self, TaskRow};
 use crate::store::{Durability, StoreError, settings};
 
 const SALT: &str = "secret.salt";
@@ -33,8 +35,8 @@ pub struct Observed {
     pub as_last_seen: Option<GitFacts>,
     pub policy: ReviewPolicy,
     pub clone: BareClone,
-    /// The checkout the task's branch stands in.
-    pub checkout: PathBuf,
+    /// The checkout the task's branch stands in, when it is one of this machine.
+    pub checkout: Option<PathBuf>,
     /// The frames with the names of their pictures.
     pub frames: Vec<FrameRow>,
 }
@@ -101,182 +103,83 @@ pub async fn gates(ctx: &Ctx, id: TaskId) -> Result<TaskGates, TaskError> {
 
 /// What CI says of a commit now, as one word to compare; nothing else is read.
 pub(super) async fn ci_now(ctx: &Ctx, task: &TaskRow, head: &Sha) -> Result<String, TaskError> {
-    let place = task::place_of(ctx, task)?;
-    let (_, choice) = policy_of(ctx, task, &place);
-    let (git, hosts, head) = (ctx.git()?, ctx.hosts(), head.clone());
-    blocking(move || {
-        let workspace = Workspace::open(&git, &place.path, &hosts)?;
-        let evidence = unread(head, Some(place.branch), forge(choice, workspace.remote()));
-        Ok::<_, TaskError>(ci_fingerprint(&evidence))
-    })
-    .await
+    let place = task::place_of(ctx, task).await?;
+    let asking = asking(ctx, &place).await?;
+    let forge = asking.forge();
+    let subject = subject(&place, head);
+    let checks = remote::checks(ctx, asking, &subject).await?;
+    Ok(ci_fingerprint(&Evidence { checks, ..unread(head.clone(), Some(place.branch.clone()), forge) }))
 }
 
-/// Evidence of which nothing is read yet.
-fn unread(head: Sha, branch: Option<String>, forge: Forge) -> Evidence {
-    let (cause, why) = match forge {
-        Forge::None => (Cause::NotReadYet, "judged without GitHub"),
-        Forge::SignedOut | Forge::GitHub => (Cause::SignedOut, "sign in to GitHub"),
-    };
-    let not_yet = "not read yet";
-    Evidence {
-        head,
-        branch,
-        forge,
-        base: Reading::unread(Cause::NotReadYet, not_yet),
-        diff: Reading::unread(Cause::NotReadYet, not_yet),
-        commits: Reading::unread(Cause::NotReadYet, not_yet),
-        tree: Reading::unread(Cause::NotReadYet, not_yet),
-        secrets: Reading::unread(Cause::NotReadYet, not_yet),
-        pushed: Reading::unread(Cause::NotReadYet, not_yet),
-        checks: Reading::unread(cause, why),
-        pull: Reading::unread(cause, why),
-        other_pulls: Reading::unread(cause, why),
-        contract: None,
-        validator: Vec::new(),
-        frames: Vec::new(),
-        handoffs: Vec::new(),
+/// Whether GitHub can be asked about the task.
+pub(in crate::loops) async fn asking(ctx: &Ctx, place: &Place) -> Result<Asking, TaskError> {
+    if let Some(pull) = &place.pull {
+        return Ok(forge::ask(ctx, &pull.host, &pull.name).await);
     }
-}
-
-fn forge(choice: ForgeChoice, remote: &Remote) -> Forge {
-    match (choice, remote) {
-        (ForgeChoice::GitHub, Remote::GitHub { .. }) => Forge::SignedOut,
-        (ForgeChoice::None, _) | (ForgeChoice::GitHub, Remote::None | Remote::Path(_) | Remote::Other(_)) => {
-            Forge::None
+    match (place.forge, &place.workspace) {
+        (ForgeChoice::None, _) | (ForgeChoice::GitHub, None) => Ok(Asking::Not),
+        (ForgeChoice::GitHub, Some(path)) => {
+            let (git, hosts, origins, path) = (ctx.git()?, ctx.hosts(), ctx.origins(), path.clone());
+            let remote = blocking(move || match origins.of(&git, &path, &hosts) {
+                Some(remote) => Ok(remote),
+                None => Ok::<_, TaskError>(Workspace::open(&git, &path, &hosts)?.remote().clone()),
+            });
+            match remote.await? {
+                Remote::GitHub { host, name } => Ok(forge::ask(ctx, &host, &name).await),
+                Remote::None | Remote::Path(_) | Remote::Other(_) => Ok(Asking::Not),
+            }
         }
     }
 }
 
+fn subject<'a>(place: &'a Place, head: &'a Sha) -> Subject<'a> {
+    Subject {
+        head,
+        branch: &place.branch,
+        pull: place.pull.as_ref().map(|pull| pull.number),
+        integration: place.integration.as_deref(),
+    }
+}
+
 /// Reads everything about `head`. What cannot be read is unread in the evidence; an error means that
-/// the workspace itself cannot be opened.
+/// the workspace itself cannot be opened, or that the reading was cancelled.
 pub async fn observe(
     ctx: &Ctx,
     task: &TaskRow,
     head: &Sha,
     cancel: &CancellationToken,
 ) -> Result<Observed, TaskError> {
-    let place = task::place_of(ctx, task)?;
+    let place = task::place_of(ctx, task).await?;
     let salt = salt(ctx).await?;
     let id = task.id;
-    let (contract, validator, frames, handoffs) = ctx
-        .store
-        .read(move |tx| {
-            Ok::<_, StoreError>((
-                attached::newest_contract(tx, id)?,
-                attached::validator_verdicts(tx, id)?,
-                attached::frames(tx, id)?,
-                attached::handoffs(tx, id)?,
-            ))
-        })
-        .await?;
-    let (policy, choice) = policy_of(ctx, task, &place);
+    let attached = ctx.store.read(move |tx| Attached::of(tx, id)).await?;
+    let asking = asking(ctx, &place).await?;
+    let asked = subject(&place, head);
+    let said = tokio::select! {
+        said = remote::read(ctx, asking, &asked) => said?,
+        () = cancel.cancelled() => return Err(GitError::Cancelled { what: "fetch".to_owned() }.into()),
+    };
     let (git, hosts, clones, now) = (ctx.git()?, ctx.hosts(), ctx.home.clones(), ctx.clock.now());
-    let (head, cancel, fork_point) = (head.clone(), cancel.clone(), task.fork_point.clone());
-    blocking(move || {
-        let workspace = Workspace::open(&git, &place.path, &hosts)?;
-        let checkout = task::checkout_of(&git, &workspace, &place.branch)?;
-        let clone = BareClone::open(&git, &clones, &workspace)?;
-        let mut policy = policy;
-        if let Some(name) = match &place.integration {
-            Some(name) => Some(name.clone()),
-            None => workspace.integration_branch()?,
-        } {
-            policy.integration_branch = name;
-        }
-        let forge = forge(choice, workspace.remote());
-        let touched: Vec<RepoPath> = validator
-            .iter()
-            .filter_map(|verdict| verdict.mutations.as_ref())
-            .flat_map(|run| run.paths.iter().map(|path| path.path.clone()))
-            .collect();
-        let claimed: Vec<String> = handoffs
-            .iter()
-            .flat_map(|handoff| handoff.claims.commits.iter().map(|commit| commit.text.clone()))
-            .collect();
-        let request = FactsRequest {
-            head: &head,
-            branch: Some(&place.branch),
-            integration: &policy.integration_branch,
-            fork_point: fork_point.as_ref(),
-            forge,
-            mutations: &touched,
-            claimed: &claimed,
-            secrets: SecretPass {
-                options: Options::default(),
-                salt: &salt,
-                exceptions: &policy.secret_exceptions,
-            },
-        };
-        let read = facts::read(&clone, &workspace, &request, now, &cancel);
-        let as_last_seen = match read.diff.get() {
-            Ok(_) => None,
-            Err(_) => last_seen(&clone, &workspace, &request, now, &cancel),
-        };
-        // The head outlives its branch: what was judged can be shown later.
-        let base = read.base.get().ok().map(|base| base.tip.clone());
-        if let Err(error) = clone.pin(id, &head, base.as_ref()) {
-            tracing::warn!(task = %id, %error, "the head could not be kept");
-        }
-        let mut handoffs = handoffs;
-        let mut patches = read.claimed.into_iter();
-        for handoff in &mut handoffs {
-            for commit in &mut handoff.claims.commits {
-                if let Some(known) = patches.next() {
-                    *commit = known;
-                }
-            }
-        }
-        Ok(Observed {
-            evidence: Evidence {
-                base: read.base,
-                diff: read.diff,
-                commits: read.commits,
-                tree: read.tree,
-                secrets: read.secrets,
-                pushed: read.pushed,
-                contract,
-                validator,
-                frames: frames.iter().map(|row| row.frame.clone()).collect(),
-                handoffs,
-                ..unread(head, Some(place.branch), forge)
-            },
-            as_last_seen,
-            policy,
-            clone,
-            checkout,
-            frames,
-        })
-    })
-    .await
-}
-
-/// Everything against the integration branch as the workspace has it, without asking anybody.
-fn last_seen(
-    clone: &BareClone,
-    workspace: &Workspace,
-    request: &FactsRequest<'_>,
-    now: DateTime<Utc>,
-    cancel: &CancellationToken,
-) -> Option<GitFacts> {
-    let branch = request.integration;
-    let names = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")];
-    let sha = names.iter().find_map(|name| workspace.ref_tip(name).ok().flatten())?;
-    let tip = Tip { branch: branch.to_owned(), sha, fetched_at: now, source: BaseSource::RemoteTracking };
-    let facts = facts::read_against(clone, Reading::known(tip), request, cancel);
-    facts.diff.get().is_ok().then_some(facts)
-}
-
-/// The policy of the task's workspace or repository, as the config file has it now.
-fn policy_of(ctx: &Ctx, task: &TaskRow, place: &Place) -> (ReviewPolicy, ForgeChoice) {
-    let config = ctx.config();
-    let by_path = config.workspaces.iter().find(|workspace| workspace.path == Path::new(&place.path));
-    let found = by_path.or_else(|| match task.workspace.as_deref().map(|title| config.workspace(title)) {
-        Some(WorkspaceMatch::One(workspace)) => Some(workspace),
-        Some(WorkspaceMatch::None | WorkspaceMatch::Several) | None => None,
-    });
-    let (policy, _) = config.review_policy(found, task.repository.as_deref());
-    (policy, found.map_or(ForgeChoice::GitHub, |workspace| workspace.forge))
+    let looking = Looking {
+        task: id,
+        head: head.clone(),
+        fork_point: task.fork_point.clone(),
+        place,
+        attached,
+        salt,
+        said,
+    };
+    let stop = cancel.clone();
+    let (mut observed, others, said) =
+        blocking(move || looking.look(&git, &hosts, &clones, now, &stop)).await?;
+    observed.evidence.other_pulls = remote::complete(&said, others).await;
+    if task.fork_point.is_none()
+        && let Ok(base) = observed.evidence.base.get()
+    {
+        let fork_point = base.merge_base.clone();
+        ctx.store.write(Durability::Normal, move |tx| tasks::record_fork_point(tx, id, &fork_point)).await?;
+    }
+    Ok(observed)
 }
 
 /// The salt of this installation's line hashes, made when it is first needed.

@@ -156,7 +156,8 @@ impl Around {
 
 async fn workspace_state(ctx: &Ctx, prepared: &Prepared) -> Option<WorkspaceState> {
     let git = ctx.git().ok()?;
-    let (hosts, path) = (ctx.hosts(), prepared.observed.checkout.clone());
+    // The task of a pull request has no checkout that a seat could change.
+    let (hosts, path) = (ctx.hosts(), prepared.observed.checkout.clone()?);
     let read = blocking(move || Ok::<_, TaskError>(Workspace::open(&git, &path, &hosts)?.state()?)).await;
     read.map_err(|error| tracing::warn!(%error, "the checkout's state cannot be read")).ok()
 }

@@ -2,7 +2,7 @@
 
 use steward_rules::ids::{ReviewId, Sha, TaskId};
 use steward_rules::reading::Reading;
-use steward_rules::review::gate::{self, GateId, GateTable};
+use steward_rules::review::gate::{self, GateId, GateTable, ci_fingerprint};
 use steward_rules::review::lifecycle::{EndReason, Outcome, ReviewState, settle as decide};
 use steward_rules::review::verdict::{self, StaleFacts, StaleReason, Verdict};
 use tokio_util::sync::CancellationToken;
@@ -19,6 +19,12 @@ use crate::store::{Durability, ReadTx, StoreError, WriteTx, attached, gates, rev
 
 /// Computes the gates of a submitted or held review again and does what they allow.
 pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
+    settle_until(ctx, id, &CancellationToken::new()).await
+}
+
+/// The same; when it is cancelled before the gates are computed, the review is held with what they said
+/// before.
+pub async fn settle_until(ctx: &Ctx, id: ReviewId, cancel: &CancellationToken) -> Result<(), DriveError> {
     let Some(review) = ctx.store.read(move |tx| reviews::get(tx, id)).await? else { return Ok(()) };
     match review.state {
         ReviewState::Submitted => {}
@@ -36,8 +42,11 @@ pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
         Err(TaskError::Store(error)) => return Err(error.into()),
         Err(_) => return Ok(()),
     };
-    let table = match observe(ctx, &task, &review.sha, &CancellationToken::new()).await {
-        Ok(observed) => Some(observed.judge(ctx.clock.now())),
+    let judged = match observe(ctx, &task, &review.sha, cancel).await {
+        Ok(observed) => Some(Judged {
+            table: observed.judge(ctx.clock.now()),
+            ci_fingerprint: ci_fingerprint(&observed.evidence),
+        }),
         Err(TaskError::Store(error)) => return Err(error.into()),
         // The workspace cannot be opened now: what the gates said stands as undecided.
         Err(error) => {
@@ -46,9 +55,15 @@ pub async fn settle(ctx: &Ctx, id: ReviewId) -> Result<(), DriveError> {
         }
     };
     let config = ctx.config();
-    ctx.store.write(Durability::Full, move |tx| settle_in(tx, id, &head, table.as_ref(), &config)).await?;
+    ctx.store.write(Durability::Full, move |tx| settle_in(tx, id, &head, judged.as_ref(), &config)).await?;
     failpoint::reach("settled");
     Ok(())
+}
+
+/// What the gates said, and of which checks.
+struct Judged {
+    table: GateTable,
+    ci_fingerprint: String,
 }
 
 /// The one transaction that publishes, holds, or keeps a review unpublished.
@@ -56,7 +71,7 @@ fn settle_in(
     tx: &WriteTx<'_>,
     id: ReviewId,
     head: &Reading<Option<Sha>>,
-    table: Option<&GateTable>,
+    judged: Option<&Judged>,
     config: &Config,
 ) -> Result<(), StoreError> {
     let settings = &start::settings(config);
@@ -64,8 +79,11 @@ fn settle_in(
     if !matches!(review.state, ReviewState::Submitted | ReviewState::Held) || review.cancel_asked {
         return Ok(());
     }
-    if let Some(table) = table {
-        gates::record(tx, id, table)?;
+    let table = judged.map(|judged| &judged.table);
+    if let Some(judged) = judged {
+        gates::record(tx, id, &judged.table)?;
+        // The checks it was judged by at last decide whether another review would be the same.
+        reviews::record_ci(tx, id, &judged.ci_fingerprint)?;
     }
     let stale = stale_now(tx, &review, head)?;
     let outcome = match table {
@@ -174,9 +192,10 @@ pub(super) fn stale_now(
     Ok(verdict::stale(&facts, tx.now()))
 }
 
-/// Looks whether the fresh reviews of a task are stale by now; true when one turned.
+/// Looks whether the fresh reviews of a task are stale by now; true when one turned. GitHub is not asked:
+/// what is known of a pull request's head is in its task.
 pub async fn watch_stale(ctx: &Ctx, task: TaskId) -> Result<bool, DriveError> {
-    let head = task::head_now(ctx, task).await?;
+    let head = task::head_seen(ctx, task).await?;
     let turned = ctx
         .store
         .read({

@@ -11,7 +11,6 @@ use steward_rules::review::settings::{ReviewSettings, Switch};
 use super::breaker;
 use super::observe::ci_now;
 use crate::config::{Config, Role};
-use crate::git::{BareClone, Workspace};
 use crate::loops::effects::powers;
 use crate::loops::seat::{self, SeatError};
 use crate::loops::task::{self, TaskError, blocking};
@@ -94,6 +93,8 @@ pub async fn start(ctx: &Ctx, ask: Ask) -> Result<ReviewId, StartError> {
                 facts.sha = typed(ctx, &task, text).await?;
             }
             if let Some(head) = judged(&task, &facts.sha) {
+                // With nothing to measure it against no gate could be computed, and the seat would be paid.
+                task::has_base(ctx, &task, &head).await?;
                 // What CI says of the commit, so that the same review is not made twice.
                 facts.ci_fingerprint = ci_now(ctx, &task, &head).await?;
             }
@@ -154,14 +155,12 @@ fn judged(task: &tasks::TaskRow, asked: &ShaAsked) -> Option<Sha> {
 /// Looks whether a typed commit can be read in the task's repository.
 async fn typed(ctx: &Ctx, task: &tasks::TaskRow, text: &str) -> Result<ShaAsked, TaskError> {
     let known: Result<Sha, ShaError> = Sha::new(text);
-    let reachable = match (known, task::place_of(ctx, task)) {
+    let reachable = match (known, task::place_of(ctx, task).await) {
         (Err(_), _) => Reading::known(false),
         (Ok(sha), Ok(place)) => {
             let (git, hosts, clones) = (ctx.git()?, ctx.hosts(), ctx.home.clones());
             blocking(move || {
-                let read = Workspace::open(&git, &place.path, &hosts)
-                    .and_then(|workspace| BareClone::open(&git, &clones, &workspace))
-                    .and_then(|clone| clone.has_commit(&sha));
+                let read = place.open(&git, &hosts, &clones).and_then(|(_, clone)| clone.has_commit(&sha));
                 Ok::<_, TaskError>(match read {
                     Ok(known) => Reading::known(known),
                     Err(error) => Reading::Unread { why: error.why() },

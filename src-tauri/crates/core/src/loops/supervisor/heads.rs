@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::git::common_dir;
+
 /// What a branch's files looked like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Stamp(Vec<Option<(SystemTime, u64)>>);
@@ -50,21 +52,6 @@ impl Heads {
     /// Forgets what is not watched any more.
     pub fn keep(&mut self, watched: &[(PathBuf, String)]) {
         self.seen.retain(|key, _| watched.contains(key));
-    }
-}
-
-/// The folder that holds a checkout's refs: `.git`, or what a linked worktree's files point at. These
-/// are names to look at, nothing in them is acted on.
-fn common_dir(workspace: &Path) -> Option<PathBuf> {
-    let dot_git = workspace.join(".git");
-    if dot_git.is_dir() {
-        return Some(dot_git);
-    }
-    let text = std::fs::read_to_string(&dot_git).ok()?;
-    let git_dir = workspace.join(text.strip_prefix("gitdir:")?.trim());
-    match std::fs::read_to_string(git_dir.join("commondir")) {
-        Ok(common) => Some(git_dir.join(common.trim())),
-        Err(_) => Some(git_dir),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The runtime: one per data folder, it picks up queued reviews, watches what may turn stale, and
 //! keeps the house in order.
 
+mod aside;
 mod automatic;
 mod heads;
 mod notify;

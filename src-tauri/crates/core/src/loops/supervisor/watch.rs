@@ -9,14 +9,17 @@ use steward_rules::review::lifecycle::HELD_AGAIN_EVERY;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+use super::aside::{Aside, Settling};
 use super::heads::Heads;
-use super::{Trouble, automatic, mark_tick, upkeep};
+use super::{Trouble, mark_tick, upkeep};
 use crate::loops::Ctx;
 use crate::loops::review::{self, DriveError};
 use crate::store::{Durability, StoreError, inbox, outbox, reviews};
 
 /// How often topics and branches are looked at.
 const EVERY: Duration = Duration::from_millis(500);
+/// How often the pull requests of repositories that nobody watches are read again.
+const UNWATCHED_EVERY: chrono::Duration = chrono::Duration::minutes(10);
 
 /// The loop that watches.
 pub(super) struct Watch {
@@ -29,7 +32,10 @@ pub(super) struct Watch {
     topics: watch::Receiver<i64>,
     /// The tables as they were at the last topic.
     watched: Vec<(TaskId, PathBuf, String)>,
+    pulls: Vec<TaskId>,
     held: Vec<(ReviewId, TaskId)>,
+    settling: Settling,
+    aside: Aside,
 }
 
 /// When each thing was last done, by the injected clock.
@@ -38,6 +44,7 @@ struct Due {
     held: Option<DateTime<Utc>>,
     wake: Option<DateTime<Utc>>,
     automatic: Option<DateTime<Utc>>,
+    pulls: Option<DateTime<Utc>>,
     upkeep: Option<DateTime<Utc>>,
 }
 
@@ -61,7 +68,10 @@ impl Watch {
             due: Due::default(),
             topics,
             watched: Vec::new(),
+            pulls: Vec::new(),
             held: Vec::new(),
+            settling: Settling::default(),
+            aside: Aside::default(),
         }
     }
 
@@ -94,13 +104,14 @@ impl Watch {
             review::watch_stale(&self.ctx, *task).await?;
         }
         self.look_at_heads().await?;
-        for (id, task) in self.held.clone() {
-            if all || changed.contains(&task) {
-                review::settle(&self.ctx, id).await?;
-            }
-        }
+        let again = self.held.iter().filter(|(_, task)| all || changed.contains(task)).map(|(id, _)| *id);
+        self.settling.ask(again);
+        self.settling.go_on(&self.ctx, &self.stop, &self.trouble);
         if all {
             for (task, ..) in self.watched.clone() {
+                review::watch_stale(&self.ctx, task).await?;
+            }
+            for task in self.pulls.clone() {
                 review::watch_stale(&self.ctx, task).await?;
             }
             mark_tick(&self.ctx).await?;
@@ -114,8 +125,12 @@ impl Watch {
         let listed = !self.ctx.config.current().config.review.auto_review.is_empty();
         let automatic = due(&mut self.due.automatic, now, chrono::Duration::seconds(60));
         if listed && (automatic || !changed.is_empty()) {
-            automatic::look(&self.ctx).await?;
+            self.aside.automatic();
         }
+        if !self.pulls.is_empty() && due(&mut self.due.pulls, now, UNWATCHED_EVERY) {
+            self.aside.unwatched(&self.pulls);
+        }
+        self.aside.go_on(&self.ctx, &self.stop, &self.trouble);
         if due(&mut self.due.upkeep, now, chrono::Duration::hours(1)) {
             upkeep::run(&self.ctx).await?;
         }
@@ -126,15 +141,16 @@ impl Watch {
     async fn look(&mut self) -> Result<Vec<TaskId>, StoreError> {
         let first = self.last_topic < 0;
         let from = self.last_topic.max(0);
-        let (topics, watched, held) = self
+        let (topics, watched, pulls, held) = self
             .ctx
             .store
             .read(move |tx| {
-                Ok::<_, StoreError>((outbox::since(tx, from)?, reviews::watched(tx)?, reviews::held(tx)?))
+                let (watched, pulls) = (reviews::watched(tx)?, reviews::watched_pulls(tx)?);
+                Ok::<_, StoreError>((outbox::since(tx, from)?, watched, pulls, reviews::held(tx)?))
             })
             .await?;
         self.last_topic = topics.last;
-        self.held = held;
+        (self.held, self.pulls) = (held, pulls);
         self.watched =
             watched.into_iter().map(|(task, path, branch)| (task, PathBuf::from(path), branch)).collect();
         let branches: Vec<(PathBuf, String)> =

@@ -1,20 +1,26 @@
-//! Tasks: made for a branch, their head always re-read from git, with what agents attach to them.
+//! Tasks: made for a branch or a pull request, their head always re-read from git or GitHub, with what
+//! agents attach to them.
 
 mod attach;
 pub mod documents;
-
-use std::path::{Path, PathBuf};
+mod place;
+mod pull;
 
 use steward_rules::ids::{Sha, TaskId};
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::untrusted::Untrusted;
 
 pub use attach::{attach_contract, attach_frame, attach_handoff, attach_validator};
+pub(in crate::loops) use place::checkout_of;
+pub use place::{Origins, Place, PullAt, place_of};
+pub use pull::add_pull;
 
 use super::Ctx;
+use super::accounts::NoAccount;
 use crate::config::WorkspaceMatch;
 use crate::frames::FrameError;
-use crate::git::{Git, GitError, Workspace};
+use crate::git::{Git, GitError, Remote, Workspace};
+use crate::github::GitHubError;
 use crate::store::tasks::{self, HeadRead, NewBranchTask, RunState, TITLE, TaskRow};
 use crate::store::{Durability, StoreError};
 
@@ -32,8 +38,12 @@ pub enum TaskError {
     TwoWorkspaces(String),
     #[error("task {task} has no commit to judge: {why}")]
     NoHead { task: TaskId, why: String },
-    #[error("task {0} has no local workspace, so this needs GitHub, which is not set up")]
+    #[error("task {0} names neither a branch of a workspace nor a pull request")]
     NotLocal(TaskId),
+    #[error(transparent)]
+    NoAccount(#[from] NoAccount),
+    #[error("{what} cannot be read: {error}")]
+    GitHub { what: String, error: GitHubError },
     #[error(transparent)]
     Git(#[from] GitError),
     #[error(transparent)]
@@ -69,10 +79,11 @@ pub async fn add(
         let subject = git.call(workspace.root(), ["log", "-1", "--format=%s", tip.as_str()]).line();
         let subject = subject.map(|text| Untrusted::new(text.trim()).one_line(TITLE)).unwrap_or_default();
         let repository = match workspace.remote() {
-            crate::git::Remote::GitHub { name, .. } => Some(name.to_string()),
-            crate::git::Remote::None | crate::git::Remote::Path(_) | crate::git::Remote::Other(_) => None,
+            Remote::GitHub { host, name } => Some((host.clone(), name.clone())),
+            Remote::None | Remote::Path(_) | Remote::Other(_) => None,
         };
-        let (_, integration) = config.review_policy(Some(&known), repository.as_deref());
+        let (_, integration) = config
+            .review_policy(Some(&known), repository.as_ref().map(|(_, name)| name.to_string()).as_deref());
         let read = read_head(&git, &workspace, &name, integration.as_deref(), true);
         Ok::<_, TaskError>((read, repository, subject))
     })
@@ -104,26 +115,26 @@ pub async fn get(ctx: &Ctx, id: TaskId) -> Result<TaskRow, TaskError> {
     ctx.store.read(move |tx| tasks::get(tx, id)?.ok_or(TaskError::NotFound(id))).await
 }
 
-/// Reads the task's head from git again.
+/// Reads the task's head again, from git or from GitHub.
 pub async fn refresh(ctx: &Ctx, id: TaskId) -> Result<TaskRow, TaskError> {
     let task = get(ctx, id).await?;
-    let read = match place_of(ctx, &task) {
-        Ok(place) => {
-            let (git, hosts) = (ctx.git()?, ctx.hosts());
-            let known = task.fork_point.is_some();
-            blocking(move || {
-                Ok::<_, TaskError>(match Workspace::open(&git, &place.path, &hosts) {
-                    Ok(workspace) => {
-                        read_head(&git, &workspace, &place.branch, place.integration.as_deref(), !known)
-                    }
-                    Err(error) => HeadRead::Unreadable(error.to_string()),
-                })
-            })
-            .await?
-        }
+    if let Some(at) = PullAt::of(&task) {
+        return pull::refresh(ctx, &task, &at).await;
+    }
+    let place = match place_of(ctx, &task).await {
+        Ok(place) => place,
         Err(TaskError::NotLocal(_)) => return Ok(task),
         Err(error) => return Err(error),
     };
+    let Some(path) = place.workspace else { return Ok(task) };
+    let (git, hosts, known) = (ctx.git()?, ctx.hosts(), task.fork_point.is_some());
+    let read = blocking(move || {
+        Ok::<_, TaskError>(match Workspace::open(&git, &path, &hosts) {
+            Ok(workspace) => read_head(&git, &workspace, &place.branch, place.integration.as_deref(), !known),
+            Err(error) => HeadRead::Unreadable(error.to_string()),
+        })
+    })
+    .await?;
     let unchanged = match &read {
         HeadRead::Seen { head, fork_point } => {
             task.head.as_ref() == Some(head)
@@ -139,11 +150,24 @@ pub async fn refresh(ctx: &Ctx, id: TaskId) -> Result<TaskRow, TaskError> {
     get(ctx, id).await
 }
 
-/// The task's head as git shows it now; `Known(None)` when its branch is gone. The task is brought up
-/// to date by the way.
+/// The task's head as git or GitHub shows it now; `Known(None)` when its branch is gone. The task is
+/// brought up to date by the way.
 pub async fn head_now(ctx: &Ctx, id: TaskId) -> Result<Reading<Option<Sha>>, StoreError> {
+    head_of(refresh(ctx, id).await)
+}
+
+/// The same without asking GitHub: of a pull request, the head that was seen last.
+pub async fn head_seen(ctx: &Ctx, id: TaskId) -> Result<Reading<Option<Sha>>, StoreError> {
+    match get(ctx, id).await {
+        Ok(task) if PullAt::of(&task).is_some() => head_of(Ok(task)),
+        Ok(_) => head_now(ctx, id).await,
+        Err(error) => head_of(Err(error)),
+    }
+}
+
+fn head_of(task: Result<TaskRow, TaskError>) -> Result<Reading<Option<Sha>>, StoreError> {
     let unread = |why: String| Reading::unread(Cause::GitFailed, why);
-    let task = match refresh(ctx, id).await {
+    let task = match task {
         Ok(task) => task,
         Err(TaskError::Store(error)) => return Err(error),
         Err(error) => return Ok(unread(error.to_string())),
@@ -162,56 +186,45 @@ pub async fn finish(ctx: &Ctx, id: TaskId, state: RunState) -> Result<TaskRow, T
     refresh(ctx, id).await
 }
 
-/// Where a task's branch lies on this machine.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
-    pub path: PathBuf,
-    pub branch: String,
-    pub integration: Option<String>,
+/// Refuses a head of a local branch that shares no history with the integration branch as it is known
+/// here. What only GitHub knows is found out by the reading itself.
+pub async fn has_base(ctx: &Ctx, task: &TaskRow, head: &Sha) -> Result<(), TaskError> {
+    let place = place_of(ctx, task).await?;
+    let (None, Some(path)) = (&place.pull, place.workspace) else { return Ok(()) };
+    let (git, hosts, head) = (ctx.git()?, ctx.hosts(), head.clone());
+    blocking(move || {
+        let workspace = Workspace::open(&git, &path, &hosts)?;
+        let branch = match place.integration {
+            Some(name) => Some(name),
+            None => workspace.integration_branch()?,
+        };
+        // The same name as the reading takes when nothing tells.
+        let branch = branch.unwrap_or(place.policy.integration_branch);
+        let why = match known_tip(&workspace, &branch)? {
+            Some(tip) => {
+                let asked = ["merge-base", tip.as_str(), head.as_str()];
+                match git.call(workspace.root(), asked).exit_code()? {
+                    // Silence is the answer; anything else says that git could not look.
+                    (Some(1), words) if words == "no message" => {
+                        format!("the branch shares no history with {branch}")
+                    }
+                    _ => return Ok(()),
+                }
+            }
+            None if *workspace.remote() == Remote::None => format!("there is no branch {branch}"),
+            None => return Ok(()),
+        };
+        Err(GitError::NoBase { why }.into())
+    })
+    .await
 }
 
-/// The workspace and branch of a local task.
-pub fn place_of(ctx: &Ctx, task: &TaskRow) -> Result<Place, TaskError> {
-    let (Some(path), Some(branch)) = (&task.workspace_path, &task.branch) else {
-        return Err(TaskError::NotLocal(task.id));
-    };
-    let config = ctx.config();
-    let found = config.workspaces.iter().find(|workspace| workspace.path == Path::new(path));
-    let (_, integration) = config.review_policy(found, task.repository.as_deref());
-    Ok(Place { path: PathBuf::from(path), branch: branch.clone(), integration })
-}
-
-/// The checkout in which the task's branch stands now: a linked worktree when one has it, else the
-/// workspace itself.
-pub(in crate::loops) fn checkout_of(
-    git: &Git,
-    workspace: &Workspace,
-    branch: &str,
-) -> Result<PathBuf, GitError> {
-    let said = git.call(workspace.root(), ["worktree", "list", "--porcelain", "-z"]).bytes()?;
-    let wanted = format!("branch refs/heads/{branch}");
-    let mut here: Option<PathBuf> = None;
-    for field in said.split(|b| *b == 0) {
-        if let Some(path) = field.strip_prefix(b"worktree ") {
-            here = Some(path_from(path));
-        } else if field == wanted.as_bytes()
-            && let Some(path) = here.take().filter(|path| path.is_dir())
-        {
-            return Ok(path);
-        }
+/// The integration branch as the workspace has it.
+fn known_tip(workspace: &Workspace, branch: &str) -> Result<Option<Sha>, GitError> {
+    match workspace.ref_tip(&format!("refs/remotes/origin/{branch}"))? {
+        Some(tip) => Ok(Some(tip)),
+        None => workspace.ref_tip(&format!("refs/heads/{branch}")),
     }
-    Ok(workspace.root().to_owned())
-}
-
-#[cfg(unix)]
-fn path_from(bytes: &[u8]) -> PathBuf {
-    use std::os::unix::ffi::OsStrExt;
-    PathBuf::from(std::ffi::OsStr::from_bytes(bytes))
-}
-
-#[cfg(not(unix))]
-fn path_from(bytes: &[u8]) -> PathBuf {
-    PathBuf::from(String::from_utf8_lossy(bytes).into_owned())
 }
 
 fn read_head(
@@ -237,9 +250,7 @@ fn fork_point(git: &Git, workspace: &Workspace, head: &Sha, integration: Option<
         Some(name) => name.to_owned(),
         None => workspace.integration_branch().ok()??,
     };
-    let tip = [format!("refs/remotes/origin/{branch}"), format!("refs/heads/{branch}")]
-        .iter()
-        .find_map(|name| workspace.ref_tip(name).ok().flatten())?;
+    let tip = known_tip(workspace, &branch).ok()??;
     let base = git.call(workspace.root(), ["merge-base", tip.as_str(), head.as_str()]).line().ok()?;
     Sha::new(base.trim()).ok()
 }

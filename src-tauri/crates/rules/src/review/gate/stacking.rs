@@ -38,13 +38,17 @@ impl Found {
 fn judge(e: &Evidence, policy: &ReviewPolicy) -> Answer {
     let mut found = Found::default();
     let base = found.read(e.base.get());
-    let pull = found.read(e.pull.get()).and_then(|pull| pull.as_ref());
+    let own = found.read(e.pull.get());
+    let pull = own.and_then(|pull| pull.as_ref());
     if let Some(pull) = pull {
         // The diff is measured against the base that was read; the policy names it before that.
         let wanted = base.map_or(policy.integration_branch.as_str(), |base| &base.branch);
         target(&mut found, pull, wanted);
     }
-    shared_commits(&mut found, e, pull.map(|pull| pull.number));
+    // While it is not known which pull request is its own, none can be called another.
+    if own.is_some() {
+        shared_commits(&mut found, e, pull.map(|pull| pull.number));
+    }
     if let Some(base) = base {
         ancestors(&mut found, base, pull);
     }
