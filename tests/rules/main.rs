@@ -11,6 +11,7 @@ mod gates_forge;
 mod github_scopes;
 mod guard;
 mod hygiene;
+mod keys;
 mod laws;
 mod lifecycle;
 mod needs;

@@ -3,5 +3,6 @@
 mod claude;
 mod codex;
 mod gallery;
+mod real;
 mod typing;
 mod watching;

@@ -1,7 +1,7 @@
 //! A model that plays a script: the Responses API over SSE on loopback, for the real Codex CLI.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use axum::body::{Body, Bytes};
@@ -51,7 +51,15 @@ impl Say {
 #[derive(Debug)]
 pub struct ScriptedResponses {
     address: SocketAddr,
+    shared: Arc<Shared>,
     task: AbortHandle,
+}
+
+#[derive(Debug)]
+struct Shared {
+    says: Vec<Say>,
+    /// Bodies of the requests that belong to the conversation.
+    asked: Mutex<Vec<Value>>,
 }
 
 impl ScriptedResponses {
@@ -61,14 +69,25 @@ impl ScriptedResponses {
         assert!(!says.is_empty(), "a script has at least one turn");
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("a loopback port");
         let address = listener.local_addr().expect("its address");
+        let shared = Arc::new(Shared { says, asked: Mutex::default() });
         let app = axum::Router::new()
             .fallback(answer)
             .layer(axum::extract::DefaultBodyLimit::max(64 << 20))
-            .with_state(Arc::new(says));
+            .with_state(shared.clone());
         let task = tokio::spawn(async move {
             let _ = axum::serve(listener, app).await;
         });
-        Self { address, task: task.abort_handle() }
+        Self { address, shared, task: task.abort_handle() }
+    }
+
+    /// What the person said in the latest request of the conversation, message by message.
+    pub fn heard(&self) -> Vec<String> {
+        let asked = self.shared.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let input = asked.last().and_then(|body| body["input"].as_array().cloned()).unwrap_or_default();
+        let said = input.iter().filter(|item| item["role"] == "user");
+        said.flat_map(|item| item["content"].as_array().cloned().unwrap_or_default())
+            .filter_map(|part| part["text"].as_str().map(str::to_owned))
+            .collect()
     }
 
     /// The base URL.
@@ -83,7 +102,7 @@ impl Drop for ScriptedResponses {
     }
 }
 
-async fn answer(State(says): State<Arc<Vec<Say>>>, method: Method, uri: Uri, raw: Bytes) -> Response {
+async fn answer(State(shared): State<Arc<Shared>>, method: Method, uri: Uri, raw: Bytes) -> Response {
     let refusal = |status: StatusCode| {
         let error = json!({"error": {"message": "scripted", "type": "scripted", "code": "scripted"}});
         (status, axum::Json(error)).into_response()
@@ -98,7 +117,12 @@ async fn answer(State(says): State<Arc<Vec<Say>>>, method: Method, uri: Uri, raw
     // A request that offers no shell is the agent's own housekeeping, such as a title.
     let works =
         body["tools"].as_array().is_some_and(|tools| tools.iter().any(|t| t["name"] == "exec_command"));
-    let say = if works { says[said.min(says.len() - 1)].clone() } else { Say::text("A title") };
+    let say = if works {
+        shared.asked.lock().unwrap_or_else(PoisonError::into_inner).push(body.clone());
+        shared.says[said.min(shared.says.len() - 1)].clone()
+    } else {
+        Say::text("A title")
+    };
     tokio::time::sleep(say.before).await;
     if say.status != 200 {
         return refusal(StatusCode::from_u16(say.status).expect("a status of the script"));

@@ -57,6 +57,11 @@ impl TmuxServer {
         String::from_utf8_lossy(&out.stdout).trim_end_matches('\n').to_owned()
     }
 
+    /// Keeps panes whose program ended, so that a test shows what it said last.
+    pub fn keep_ended_panes(&self) {
+        self.tmux(&["set-option", "-g", "remain-on-exit", "on"]);
+    }
+
     /// Starts a program in a new window of the given size; the pane's number.
     pub fn start(&self, size: (u16, u16), program: &[&str]) -> String {
         let (width, height) = (size.0.to_string(), size.1.to_string());

@@ -16,7 +16,7 @@ const KEY: &str = "sk-ant-api03-made-up-key-for-tests-000000000000";
 pub struct Claude {
     pub gallery: Gallery,
     pub pane: String,
-    _model: ScriptedModel,
+    pub model: ScriptedModel,
 }
 
 pub struct Start<'a> {
@@ -73,10 +73,10 @@ impl Claude {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let pane = gallery.server.start(start.size, &words);
         gallery.server.until_shows(&pane, |text| text.contains('❯') && !text.contains("Setting up"));
-        Self { gallery, pane, _model: model }
+        Self { gallery, pane, model }
     }
 
-    fn shows(&self, words: &str) -> String {
+    pub fn shows(&self, words: &str) -> String {
         self.gallery.server.until_shows(&self.pane, |text| text.contains(words))
     }
 
@@ -96,7 +96,7 @@ fn expected(state: &'static str, detail: &'static str, composer: &'static str) -
     Expected { state, detail, composer }
 }
 
-fn binary() -> Option<PathBuf> {
+pub fn binary() -> Option<PathBuf> {
     if steward_kit::tmux::is_there_or_say() { steward_kit::claude::find_or_say() } else { None }
 }
 

@@ -14,7 +14,7 @@ use super::gallery::{Expected, Gallery};
 pub struct Codex {
     pub gallery: Gallery,
     pub pane: String,
-    model: ScriptedResponses,
+    pub model: ScriptedResponses,
     _home: TempDir,
 }
 
@@ -57,11 +57,12 @@ impl Codex {
         words.extend(args.iter().map(|arg| (*arg).to_owned()));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         let pane = gallery.server.start((100, 30), &words);
+        gallery.server.keep_ended_panes();
         gallery.server.until_shows(&pane, |text| text.contains("? for shortcuts"));
         Self { gallery, pane, model, _home: home }
     }
 
-    fn shows(&self, words: &str) -> String {
+    pub fn shows(&self, words: &str) -> String {
         self.gallery.server.until_shows(&self.pane, |text| text.contains(words))
     }
 

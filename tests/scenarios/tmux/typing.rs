@@ -152,7 +152,10 @@ async fn nothing_is_typed_over_a_draft_and_later_it_goes() {
     for _letter in 0..2 {
         stage.server.key(&stage.pane, "BSpace");
     }
-    stage.server.until_shows(&stage.pane, |text| !text.contains("wa"));
+    let is_empty = |text: &str| {
+        text.lines().any(|line| line.strip_prefix('❯').is_some_and(|rest| rest.trim().is_empty()))
+    };
+    stage.server.until_shows(&stage.pane, is_empty);
     let (end, _) = typed(&stage, &answer).await;
     assert!(matches!(end, Delivery::Acknowledged), "{end:?}");
 }

@@ -22,8 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(4);
 const ANSWER: Duration = Duration::from_secs(10);
 /// Between two captures while a step is awaited.
 const LOOK: Duration = Duration::from_millis(120);
-/// How long a composer must stand still before Enter: an Enter too close behind fast keys is taken as
-/// part of a paste.
+/// How long Enter waits behind the last key: an Enter too close behind fast keys is taken as part of a
+/// paste.
 const STILL: Duration = Duration::from_millis(400);
 /// The first Enter and two more.
 const ENTERS: u8 = 3;
@@ -170,17 +170,21 @@ impl Tmux {
         }
     }
 
-    /// Types the whole text, the first piece proved before the rest follows.
+    /// Types the whole text. Each piece is seen in the composer before the next follows, so that keys
+    /// that mean something else there end after the first, and none is taken for a paste.
     async fn type_text(&self, answer: &Answer) -> Result<(), Undelivered> {
-        let pieces = answer.text.pieces(PIECE);
-        for (at, piece) in pieces.iter().enumerate() {
-            let keys = match piece {
-                Piece::Text(text) => Keys::Text(text),
-                Piece::LineBreak => Keys::LineBreak,
-            };
-            self.keys(answer, keys).await?;
-            if let (0, true, Piece::Text(text)) = (at, pieces.len() > 1, piece) {
-                self.until_typed(answer, text).await?;
+        let mut so_far = String::new();
+        for piece in answer.text.pieces(PIECE) {
+            match piece {
+                Piece::Text(text) => {
+                    self.keys(answer, Keys::Text(text)).await?;
+                    so_far.push_str(text);
+                    self.until_typed(answer, &so_far).await?;
+                }
+                Piece::LineBreak => {
+                    self.keys(answer, Keys::LineBreak).await?;
+                    so_far.push('\n');
+                }
             }
         }
         if answer.text.wants_space() {
@@ -222,7 +226,7 @@ impl Tmux {
     /// Enter, and at most two more, each only while the composer is seen to hold the answer.
     async fn submit(&self, answer: &Answer) -> Result<(), Undelivered> {
         for _enter in 0..ENTERS {
-            self.until_still(answer).await?;
+            tokio::time::sleep(STILL).await;
             match self.shown_now(answer, answer.text.as_str()).await? {
                 Shown::Composer | Shown::Placeholder => {}
                 Shown::Modal => return Err(Undelivered::ModalOpened),
@@ -241,26 +245,6 @@ impl Tmux {
             }
         }
         Err(Undelivered::NotTaken)
-    }
-
-    /// Waits until the pane draws the same for a moment.
-    async fn until_still(&self, answer: &Answer) -> Result<(), Undelivered> {
-        let until = Instant::now() + PATIENCE;
-        let mut last: Option<(Screen, Instant)> = None;
-        while Instant::now() < until {
-            let screen = self.capture(&answer.to.pane).await?.screen;
-            match &last {
-                Some((before, since)) if *before == screen => {
-                    if since.elapsed() >= STILL {
-                        return Ok(());
-                    }
-                }
-                Some(_) | None => last = Some((screen, Instant::now())),
-            }
-            tokio::time::sleep(LOOK).await;
-        }
-        // A clock in its status line never stands still; the check before Enter decides.
-        Ok(())
     }
 
     async fn acknowledged(&self, answer: &Answer) -> bool {

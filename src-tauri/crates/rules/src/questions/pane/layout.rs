@@ -62,8 +62,14 @@ fn between_rules(lines: &[Line]) -> Option<Field> {
     }
     // The upper edge may carry a name: it only has to begin as a rule.
     let edge = |line: &Line| line.text().chars().take_while(|c| *c == '─').count() >= RULE_WIDTH;
-    let top = lines[..bottom].iter().rposition(edge)?;
+    let top = lines[..bottom].iter().rposition(|line| edge(line) || is_scrolled(line))?;
     let field = &lines[top + 1..bottom];
+    if is_scrolled(&lines[top]) {
+        // A long text: its beginning, and the sign before it, are above what is shown.
+        let indented = field.iter().all(|line| line.is_blank() || line.text().starts_with("  "));
+        let content = read(field, 0, |line| line.text().chars().count());
+        return indented.then_some(Field { top, bottom, content });
+    }
     let sign = field.first()?.text().chars().next()?;
     let content = match sign {
         '❯' | '>' if is_numbered(&field[0].text()[sign.len_utf8()..]) => return None,
@@ -73,6 +79,16 @@ fn between_rules(lines: &[Line]) -> Option<Field> {
         _anything_else => return None,
     };
     Some(Field { top, bottom, content })
+}
+
+/// The upper edge of a composer that shows the end of a long text: `─── ↑ 3 more ─────`.
+fn is_scrolled(line: &Line) -> bool {
+    let text = line.text();
+    let words = text.trim_matches('─').trim();
+    let count = words.strip_prefix("↑ ").and_then(|rest| rest.strip_suffix(" more"));
+    text.starts_with('─')
+        && text.ends_with('─')
+        && count.is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
 }
 
 /// Older Claude Code and others: `│ > … │` inside a box.

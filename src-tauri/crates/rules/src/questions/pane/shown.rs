@@ -65,17 +65,18 @@ fn in_composer(there: &str, ours: &str) -> Shown {
     if there.chars().count() >= REPEATED && ours.ends_with(there) {
         return Shown::Composer;
     }
-    if is_placeholder(there) { Shown::Placeholder } else { Shown::Other }
+    if has_stand_in(there, ours) { Shown::Placeholder } else { Shown::Other }
 }
 
-/// `[Pasted text #1 +12 lines]`, `[Pasted Content 2048 chars]`, alone in the composer, blanks left out.
-fn is_placeholder(there: &str) -> bool {
-    let inside = there.strip_prefix('[').and_then(|rest| rest.split_once(']'));
-    inside.is_some_and(|(words, rest)| {
-        let words = words.to_lowercase();
-        let known = words.starts_with("pastedtext#") || words.starts_with("pastedcontent");
-        known && (rest.is_empty() || rest.to_lowercase().starts_with("pasteagaintoexpand"))
-    })
+/// `[Pasted text #1 +12 lines]` or `[Pasted Content 2048 chars]`, blanks left out, after nothing but the
+/// beginning of ours and before nothing but its end.
+fn has_stand_in(there: &str, ours: &str) -> bool {
+    let lower = there.to_ascii_lowercase();
+    let Some(at) = lower.find("[pastedtext#").or_else(|| lower.find("[pastedcontent")) else { return false };
+    let Some(length) = lower[at..].find(']') else { return false };
+    let rest = &there[at + length + 1..];
+    let rest = rest.strip_suffix("pasteagaintoexpand").unwrap_or(rest);
+    ours.starts_with(&there[..at]) && ours.ends_with(rest)
 }
 
 fn is_sent_paste(line: &Line) -> bool {
