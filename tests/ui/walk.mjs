@@ -73,7 +73,69 @@ async function stops() {
       },
     });
   }
-  for (const section of ["workspaces", "reviews", "appearance", "config", "diagnostics"]) {
+  all.push({ name: "repositories", hash: "#/repositories" });
+  const { repositories } = await call("repository_list", {});
+  for (const one of repositories) {
+    const name = `repository-${one.name.replace(/\W+/g, "-")}`;
+    all.push({ name, hash: `#/repository/${one.name}` });
+    const { pulls } = await call("repository_board", { name: one.name });
+    const followed = pulls.find((pull) => pull.task !== null);
+    const first = pulls.find((pull) => pull.task === null);
+    for (const pull of [followed, first]) {
+      if (pull)
+        all.push({
+          name: `${name}-${pull.number}`,
+          hash: `#/repository/${one.name}/pull/${pull.number}`,
+        });
+    }
+  }
+  const [watched] = repositories;
+  if (watched) {
+    all.push({
+      name: "mode",
+      hash: `#/repository/${watched.name}`,
+      open: async (page) => {
+        await page.getByTestId("set-mode").click();
+        await page.getByTestId("mode-act").check();
+      },
+    });
+  }
+  all.push({
+    name: "add-repository",
+    hash: "#/repositories",
+    open: async (page) => {
+      await page.getByTestId("add-repository").click();
+      await page.locator("[aria-label^='Looking for']").waitFor({ state: "detached" });
+    },
+  });
+  const effects = (await call("effect_list", { open: false, limit: 100 })).effects;
+  for (const state of new Set(effects.map((one) => one.state))) {
+    const effect = effects.find((one) => one.state === state);
+    if (effect) all.push({ name: `effect-${state}`, hash: `#/effect/${effect.id}` });
+  }
+  const suggested = effects.find((one) => one.canSend);
+  if (suggested) {
+    all.push({
+      name: "effect-confirm",
+      hash: `#/effect/${suggested.id}`,
+      open: (page) => page.getByTestId("effect-send").click(),
+    });
+  }
+  all.push({ name: "powers", hash: "#/inbox/powers" });
+  all.push({
+    name: "sign-in",
+    hash: "#/settings/accounts",
+    open: (page) => page.getByTestId("sign-in").click(),
+  });
+  for (const section of [
+    "accounts",
+    "workspaces",
+    "reviews",
+    "powers",
+    "appearance",
+    "config",
+    "diagnostics",
+  ]) {
     all.push({ name: `settings-${section}`, hash: `#/settings/${section}` });
   }
   all.push({
@@ -85,6 +147,14 @@ async function stops() {
     name: "add-task",
     hash: "#/tasks",
     open: (page) => page.getByTestId("add-task").click(),
+  });
+  all.push({
+    name: "add-pull",
+    hash: "#/tasks",
+    open: async (page) => {
+      await page.getByTestId("add-task").click();
+      await page.getByTestId("task-from-pull").check();
+    },
   });
   all.push({ name: "keys", hash: "#/inbox", open: (page) => page.keyboard.press("?") });
   all.push({ name: "palette", hash: "#/inbox", open: (page) => page.keyboard.press("Control+k") });

@@ -9,43 +9,18 @@ import { prefer } from "./lib/prefs.svelte";
 import { router } from "./lib/route.svelte";
 import { shell } from "./shell/shell.svelte";
 import { type Script, script } from "./testing/host";
-import { AT, entry, review } from "./testing/views";
+import { AT, entry, observer, review, status } from "./testing/views";
 
 let kept: EntryView[];
 let host: Script;
 
-const STATUS: Status = {
-  version: "0.1.0",
-  state: "running",
-  reasons: [],
-  holder: null,
-  isHolder: true,
-  lastTick: AT,
-  paused: null,
-  reviewEnabled: true,
-  openReviews: 0,
-  heldReviews: 2,
-  breakerOpen: false,
-  inboxOpen: 2,
-  inboxUnread: 2,
-  tasks: 1,
-  spend: {
-    todayUsd: 2.14,
-    monthUsd: 3,
-    dailyCapUsd: 10,
-    monthlyCapUsd: 100,
-    unknownToday: 0,
-    tokensToday: 0,
-    exhausted: false,
-  },
-  now: AT,
-};
+const STATUS = status();
 
 beforeEach(() => {
   prefer({ cursor: null, unfolded: [], lastHash: "", firstRunSkipped: [] });
   Object.assign(shell, { drawer: false, sheet: false, palette: false });
   for (const toast of notices.toasts) notices.dismiss(toast.id);
-  router.show({ page: "inbox", review: null });
+  router.show({ page: "inbox", open: null });
   kept = [entry(2), entry(1)];
   host = script({
     status: () => STATUS,
@@ -62,6 +37,8 @@ beforeEach(() => {
     review_show: ({ id }) => review({ id }),
     task_list: () => ({ tasks: [] }),
     workspace_list: () => ({ workspaces: [] }),
+    repository_list: () => ({ repositories: [], observer: observer({ state: "off" }) }),
+    account_list: () => ({ accounts: [], gh: [], keyring: null, budgets: [] }),
     agent_report: () => {
       throw new Error("no agent");
     },
@@ -84,6 +61,7 @@ describe("the window", () => {
     expect(nav.getAllByRole("link").map((link) => link.dataset.testid)).toEqual([
       "nav-inbox",
       "nav-tasks",
+      "nav-repositories",
       "nav-settings",
     ]);
   });
@@ -187,7 +165,9 @@ describe("the window", () => {
     await type("2");
     expect(await screen.findByText("No task yet")).toBeTruthy();
     await type("3");
-    expect(await screen.findByTestId("add-workspace")).toBeTruthy();
+    expect(await screen.findByText("No repository is watched")).toBeTruthy();
+    await type("8");
+    expect(await screen.findByText("Nobody is signed in")).toBeTruthy();
     await type("?");
     expect(await screen.findByTestId("key-sheet")).toBeTruthy();
     shell.sheet = false;

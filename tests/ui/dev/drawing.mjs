@@ -1,5 +1,7 @@
 // FOR DRAWING ONLY: the views of dev/server.mjs, held to the generated types.
 
+import { observer } from "./github.mjs";
+
 /**
  * @typedef {import("../../../ui/src/api/generated/ReviewView").ReviewView} ReviewView
  * @typedef {import("../../../ui/src/api/generated/ReviewRow").ReviewRow} ReviewRow
@@ -40,6 +42,7 @@ export const status = {
     tokensToday: 812_000,
     exhausted: false,
   },
+  observer,
   now: before(0),
 };
 
@@ -124,6 +127,7 @@ const changes = {
   repository: "octo/app",
   branch: "fix/etag-rename",
   pull: 128,
+  pullUrl: "https://github.com/octo/app/pull/128",
   sha: sha("9f31c07"),
   base: { branch: "main", tip: sha("aa10"), mergeBase: sha("aa10") },
   state: "published",
@@ -481,6 +485,7 @@ export const tasks = [42, 43, 44, 45, 46].map((id) => {
       workspace: newest.workspace,
       repository: newest.repository,
       pull: newest.pull,
+      pullUrl: newest.pullUrl,
       branch: newest.branch,
       head: newest.sha,
       headAt: before(1),

@@ -4,10 +4,22 @@
 import { createServer } from "node:http";
 import { agent, config, doctor, inboxOf, reviews, status, tasks, workspaces } from "./drawing.mjs";
 
+import {
+  accounts,
+  boardOf,
+  effects,
+  entries as fromGithub,
+  observer,
+  offers,
+  powers,
+  repositories,
+} from "./github.mjs";
+
 const port = Number(process.argv[2] ?? 4199);
 /** @type {Set<import("node:http").ServerResponse>} */
 const listeners = new Set();
-const entries = inboxOf(process.argv[3] === "empty" ? 0 : Number(process.argv[3] ?? 9));
+const bare = process.argv[3] === "empty";
+const entries = [...inboxOf(bare ? 0 : Number(process.argv[3] ?? 9)), ...(bare ? [] : fromGithub)];
 /** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
 const history = [];
 
@@ -136,6 +148,36 @@ const answers = {
     say("status");
     return { message: on ? "Reviews are on" : "Reviews are off" };
   },
+  repository_list: () => ({
+    repositories: bare ? [] : repositories,
+    observer: bare ? { ...observer, state: "off", lastTick: null, budgets: [] } : observer,
+  }),
+  repository_board: ({ name }) => {
+    const found = repositories.find((one) => one.name === name);
+    if (!found) throw refuse(`${name} is not watched`);
+    return boardOf(found, tasks[0]?.reviews[0] ?? null);
+  },
+  repository_offers: () => offers,
+  repository_mode: ({ name, mode, act }) =>
+    Object.assign(repositories.find((one) => one.name === name) ?? {}, {
+      mode,
+      ...(act === undefined ? {} : { act }),
+    }),
+  repository_add: ({ name }) => ({ ...repositories[2], name }),
+  repository_remove: ({ name }) => ({ message: `${name} is watched no more` }),
+  observe_now: () => observer,
+  account_list: () =>
+    bare ? { accounts: [], gh: accounts.gh, keyring: null, budgets: [] } : accounts,
+  account_check: () => accounts.accounts[0],
+  account_from_gh: () => accounts.accounts[0],
+  account_sign_out: () => ({ message: "Signed out" }),
+  effect_list: () => ({ effects, more: false }),
+  effect_show: ({ id }) => {
+    const found = effects.find((one) => one.id === id);
+    if (!found) throw refuse(`no effect ${id}`);
+    return found;
+  },
+  power_show: () => powers,
   agent_report: () => agent,
   config_check: () => config,
   doctor: () => doctor,

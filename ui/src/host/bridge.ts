@@ -36,4 +36,12 @@ export const bridgeHost: Host = {
   async openExternal(url) {
     window.open(url, "_blank", "noopener,noreferrer");
   },
+  async signInFromClipboard() {
+    throw new Refusal({
+      code: "refused",
+      message: "a page in a browser takes no token",
+      hint: "run `steward auth login` in a terminal",
+    });
+  },
+  canSignIn: false,
 };

@@ -1,6 +1,7 @@
 // The host inside the desktop window: the only importer of @tauri-apps.
 import { invoke } from "@tauri-apps/api/core";
 import { listen } from "@tauri-apps/api/event";
+import type { AccountView } from "../api/generated/AccountView";
 import type { CommandName, Host, Request, Response, Stop } from "./types";
 import { refusal } from "./types";
 
@@ -28,4 +29,12 @@ export const tauriHost: Host = {
   pickFolder: () => invoke<string | null>("pick_folder"),
   canPickFolder: true,
   openExternal: (url) => invoke<void>("open_external", { url }),
+  async signInFromClipboard(host) {
+    try {
+      return await invoke<AccountView>("sign_in", { host });
+    } catch (cause) {
+      throw refusal(cause);
+    }
+  },
+  canSignIn: true,
 };

@@ -1,4 +1,5 @@
 // The one port between the window and the core.
+import type { AccountView } from "../api/generated/AccountView";
 import type { ApiError } from "../api/generated/ApiError";
 import type { Commands } from "../api/generated/commands";
 
@@ -23,6 +24,9 @@ export interface Host {
   pickFolder(): Promise<string | null>;
   readonly canPickFolder: boolean;
   openExternal(url: string): Promise<void>;
+  /** Signs in with the token on the clipboard, which the shell reads; no window holds it. */
+  signInFromClipboard(host: string): Promise<AccountView>;
+  readonly canSignIn: boolean;
 }
 
 /** A refused call: the core's own words, as an Error that can be thrown. */

@@ -10,6 +10,7 @@ export const KEYS = {
   nextSection: { keys: "]", label: "Next section", group: "Move" },
   open: { keys: "Enter", label: "Open", group: "Move" },
   openToo: { keys: "o", label: "Open", group: "Move" },
+  browser: { keys: "Shift+O", label: "Open in the browser", group: "Move" },
   back: { keys: "Escape", label: "Back", group: "Move" },
   select: { keys: "x", label: "Select", group: "Entries" },
   extendDown: { keys: "Shift+J", label: "Extend the selection down", group: "Entries" },
@@ -22,13 +23,18 @@ export const KEYS = {
   undo: { keys: "Mod+Z", label: "Undo", group: "Entries" },
   copy: { keys: "c", label: "Copy findings", group: "Review" },
   review: { keys: "Shift+R", label: "Review, or review again", group: "Review" },
+  send: { keys: "Mod+Enter", label: "Send what is suggested", group: "Effects" },
+  dismiss: { keys: "d", label: "Dismiss what is suggested", group: "Effects" },
+  mode: { keys: "m", label: "Mode of the repository", group: "Effects" },
+  look: { keys: "r", label: "Look at GitHub now", group: "Effects" },
   search: { keys: "/", label: "Search the list", group: "Window" },
   sheet: { keys: "?", label: "This sheet", group: "Window" },
   palette: { keys: "Mod+K", label: "Command palette", group: "Window" },
   settings: { keys: "Mod+,", label: "Settings", group: "Window" },
   page1: { keys: "1", label: "Inbox", group: "Window" },
   page2: { keys: "2", label: "Tasks", group: "Window" },
-  page3: { keys: "3", label: "Settings", group: "Window" },
+  page3: { keys: "3", label: "Repositories", group: "Window" },
+  page8: { keys: "8", label: "Settings", group: "Window" },
 } as const satisfies Record<string, { keys: string; label: string; group: string }>;
 
 export type ActionId = keyof typeof KEYS;

@@ -1,11 +1,19 @@
 // Every word for a verdict, gate, state or kind: one place, ready for a catalogue.
+import type { ChecksWord } from "../api/generated/ChecksWord";
+import type { EffectState } from "../api/generated/EffectState";
 import type { EntryKind } from "../api/generated/EntryKind";
 import type { GateId } from "../api/generated/GateId";
 import type { GateState } from "../api/generated/GateState";
+import type { Held } from "../api/generated/Held";
+import type { ModeWord } from "../api/generated/ModeWord";
+import type { Need } from "../api/generated/Need";
+import type { ObserverState } from "../api/generated/ObserverState";
 import type { ReviewRow } from "../api/generated/ReviewRow";
 import type { ReviewStateView } from "../api/generated/ReviewStateView";
 import type { RuntimeState } from "../api/generated/RuntimeState";
+import type { System } from "../api/generated/System";
 import type { TaskState } from "../api/generated/TaskState";
+import type { TokenPlace } from "../api/generated/TokenPlace";
 import type { Verdict } from "../api/generated/Verdict";
 import type { IconName } from "../kit/icons";
 
@@ -114,7 +122,7 @@ export const KIND: Record<EntryKind, { word: string; icon: IconName }> = {
   question: { word: "Question", icon: "speech" },
   approval: { word: "Approval", icon: "speech" },
   ruling: { word: "Ruling", icon: "speech" },
-  suggestion: { word: "Suggested effect", icon: "play" },
+  suggestion: { word: "Suggested effect", icon: "bulb" },
   stuck: { word: "Stuck", icon: "dots" },
   incident: { word: "Incident", icon: "exclaim" },
 };
@@ -152,6 +160,8 @@ export function chipLabel(word: string): Label {
   const verdict = VERDICT[word as Verdict];
   if (verdict) return verdict;
   if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
+  if (word === "SUGGESTION" || word === "SUGGESTED") return { word, tone: "info", icon: "bulb" };
+  if (word === "POWERS") return { word, tone: "info", icon: "shield" };
   return { word, tone: "mute", icon: "dots" };
 }
 
@@ -200,4 +210,123 @@ const CREDENTIAL: Record<string, Label> = {
 
 export function credentialLabel(state: string): Label {
   return CREDENTIAL[state] ?? { word: state.toUpperCase(), tone: "mute", icon: "dots" };
+}
+
+/** All checks of a head in one word. */
+export const CHECKS: Record<ChecksWord, Label> = {
+  passing: { word: "PASSING", tone: "ok", icon: "check" },
+  failing: { word: "FAILING", tone: "bad", icon: "cross" },
+  pending: { word: "RUNNING", tone: "info", icon: "clock" },
+  none: { word: "NO CHECKS", tone: "mute", icon: "minus" },
+  unknown: { word: "UNKNOWN", tone: "mute", icon: "dots" },
+};
+
+/** What Steward may do in a repository. */
+export const MODE: Record<ModeWord, Label & { says: string }> = {
+  observe: {
+    word: "OBSERVE",
+    tone: "mute",
+    icon: "eye",
+    says: "Everything is computed and shown. Nothing leaves this machine.",
+  },
+  suggest: {
+    word: "SUGGEST",
+    tone: "info",
+    icon: "bulb",
+    says: "Each effect becomes an entry of the inbox with a button. You send it, or it is not sent.",
+  },
+  act: {
+    word: "ACT",
+    tone: "warn",
+    icon: "send",
+    says: "The classes chosen below run by themselves. Every other one behaves as in suggest.",
+  },
+};
+
+export function modeLabel(mode: string): Label {
+  return MODE[mode as ModeWord] ?? { word: mode.toUpperCase(), tone: "mute", icon: "dots" };
+}
+
+/** The effect classes that a switched-on system uses today, each with what it does outside. */
+export const EFFECT_CLASS: Record<string, { word: string; says: string }> = {
+  comment_review: {
+    word: "Comment with the review",
+    says: "One comment a head on the pull request: verdict, failed gates, findings.",
+  },
+};
+
+export function effectWord(kind: string): string {
+  return EFFECT_CLASS[kind]?.word ?? kind.replaceAll("_", " ");
+}
+
+export const EFFECT_STATE: Record<EffectState, Label> = {
+  wanted: { word: "WAITS TO GO OUT", tone: "info", icon: "clock" },
+  suggested: { word: "SUGGESTED", tone: "info", icon: "bulb" },
+  approved: { word: "APPROVED", tone: "info", icon: "check" },
+  intended: { word: "BEING SENT", tone: "info", icon: "send" },
+  done: { word: "SENT", tone: "ok", icon: "check" },
+  failed: { word: "NOT SENT", tone: "bad", icon: "cross" },
+  dismissed: { word: "DISMISSED", tone: "mute", icon: "minus" },
+  obsolete: { word: "OBSOLETE", tone: "mute", icon: "clock" },
+};
+
+export const OBSERVER: Record<ObserverState, { word: string; tone: Tone }> = {
+  off: { word: "No repository is watched", tone: "mute" },
+  looking: { word: "Looking at GitHub", tone: "info" },
+  waiting: { word: "GitHub", tone: "ok" },
+  offline: { word: "Offline", tone: "warn" },
+  limited: { word: "GitHub's limit holds", tone: "warn" },
+  signed_out: { word: "Signed out of GitHub", tone: "warn" },
+  incomplete: { word: "GitHub seen in part", tone: "warn" },
+};
+
+/** Where the token of an account is. */
+export const TOKEN: Record<TokenPlace, Label> = {
+  keyring: { word: "IN THE KEYRING", tone: "ok", icon: "check" },
+  environment: { word: "FROM THE ENVIRONMENT", tone: "ok", icon: "check" },
+  missing: { word: "SIGNED OUT", tone: "warn", icon: "exclaim" },
+  unreadable: { word: "KEYRING UNREADABLE", tone: "bad", icon: "cross" },
+};
+
+/** A scope's state, by how much it is wanted. */
+export function scopeLabel(need: Need, held: Held): Label {
+  if (held === "granted") return { word: "GRANTED", tone: "ok", icon: "check" };
+  if (held === "unknown") return { word: "NOT TOLD", tone: "mute", icon: "dots" };
+  return need === "required"
+    ? { word: "MISSING", tone: "bad", icon: "cross" }
+    : { word: "NOT GRANTED", tone: "mute", icon: "minus" };
+}
+
+export const NEED: Record<Need, string> = { required: "required", recommended: "recommended" };
+
+export const SYSTEM: Record<System, string> = {
+  review: "Review seat",
+  engine: "Engine",
+  memory: "Memory",
+  questions: "Questions",
+  pipeline: "Pipelines",
+};
+
+/** What the account may do in a repository, in a word. */
+const PERMISSION: Record<string, string> = {
+  READ: "read",
+  TRIAGE: "triage",
+  WRITE: "write",
+  MAINTAIN: "maintain",
+  ADMIN: "administer",
+};
+
+export function permissionWord(permission: string): string {
+  return PERMISSION[permission] ?? permission.toLowerCase();
+}
+
+/** GitHub's review decision in words; none says nothing. */
+const DECISION: Record<string, string> = {
+  APPROVED: "approved",
+  CHANGES_REQUESTED: "changes asked for",
+  REVIEW_REQUIRED: "review required",
+};
+
+export function decisionWord(decision: string): string {
+  return DECISION[decision] ?? decision.toLowerCase().replaceAll("_", " ");
 }

@@ -1,13 +1,43 @@
 // Where the window is: `#/review/7`, the same words as `steward://review/7`.
 
-export type Page = "inbox" | "tasks" | "settings";
-export const SETTINGS = ["workspaces", "reviews", "appearance", "config", "diagnostics"] as const;
+export type Page = "inbox" | "tasks" | "repositories" | "settings";
+export const SETTINGS = [
+  "accounts",
+  "workspaces",
+  "reviews",
+  "powers",
+  "appearance",
+  "config",
+  "diagnostics",
+] as const;
 export type SettingsSection = (typeof SETTINGS)[number];
 
+/** What the inbox shows beside its list. */
+export type Opened =
+  | { kind: "review"; id: number }
+  | { kind: "effect"; id: number }
+  | { kind: "powers" };
+
 export type Route =
-  | { page: "inbox"; review: number | null }
+  | { page: "inbox"; open: Opened | null }
   | { page: "tasks"; task: number | null; review: number | null }
+  | { page: "repositories"; repo: string | null; pull: number | null; review: number | null }
   | { page: "settings"; section: SettingsSection | null };
+
+const INBOX: Route = { page: "inbox", open: null };
+export const REPOSITORIES: Route = { page: "repositories", repo: null, pull: null, review: null };
+
+/** A number as an address writes it; anything else names nothing. */
+function id(word: string | undefined): number | null {
+  return word !== undefined && /^[1-9]\d{0,9}$/.test(word) ? Number(word) : null;
+}
+
+/** A repository in two words of an address, or nothing. */
+function repository(owner: string | undefined, name: string | undefined): string | null {
+  const fits = (word: string | undefined): word is string =>
+    word !== undefined && /^[\w.-]{1,100}$/.test(word) && word !== "." && word !== "..";
+  return fits(owner) && fits(name) ? `${owner}/${name}` : null;
+}
 
 /** Reads a target or a hash; what it does not know leads to the inbox. */
 export function parse(target: string): Route {
@@ -17,11 +47,17 @@ export function parse(target: string): Route {
     .replace(/[?#].*$/, "")
     .split("/")
     .filter((word) => word !== "");
-  const id = (word: string | undefined): number | null =>
-    word !== undefined && /^[1-9]\d{0,9}$/.test(word) ? Number(word) : null;
   switch (words[0]) {
-    case "review":
-      return { page: "inbox", review: id(words[1]) };
+    case "review": {
+      const review = id(words[1]);
+      return review === null ? INBOX : { page: "inbox", open: { kind: "review", id: review } };
+    }
+    case "effect": {
+      const effect = id(words[1]);
+      return effect === null ? INBOX : { page: "inbox", open: { kind: "effect", id: effect } };
+    }
+    case "inbox":
+      return words[1] === "powers" ? { page: "inbox", open: { kind: "powers" } } : INBOX;
     case "tasks":
       return { page: "tasks", task: null, review: null };
     case "task":
@@ -30,25 +66,64 @@ export function parse(target: string): Route {
         task: id(words[1]),
         review: words[2] === "review" ? id(words[3]) : null,
       };
+    case "repositories":
+      return REPOSITORIES;
+    case "repository": {
+      const repo = repository(words[1], words[2]);
+      const pull = repo !== null && words[3] === "pull" ? id(words[4]) : null;
+      const review = pull !== null && words[5] === "review" ? id(words[6]) : null;
+      return { page: "repositories", repo, pull, review };
+    }
+    case "pr": {
+      const repo = repository(words[1], words[2]);
+      return {
+        page: "repositories",
+        repo,
+        pull: repo === null ? null : id(words[3]),
+        review: null,
+      };
+    }
     case "settings": {
       const section = SETTINGS.find((known) => known === words[1]) ?? null;
       return { page: "settings", section };
     }
     default:
-      return { page: "inbox", review: null };
+      return INBOX;
   }
+}
+
+/** Where an entry of the inbox opens: beside the list where the inbox can show it. */
+export function parseEntry(target: string): Route {
+  const to = parse(target);
+  return to.page === "settings" && to.section === "powers"
+    ? { page: "inbox", open: { kind: "powers" } }
+    : to;
+}
+
+/** The target of what the inbox shows, in the words of its entries. */
+export function entryTarget(open: Opened): string {
+  return open.kind === "powers" ? "settings/powers" : `${open.kind}/${open.id}`;
 }
 
 /** Writes a route as a hash. */
 export function hash(route: Route): string {
   switch (route.page) {
     case "inbox":
-      return route.review === null ? "#/inbox" : `#/review/${route.review}`;
+      if (route.open === null) return "#/inbox";
+      return route.open.kind === "powers"
+        ? "#/inbox/powers"
+        : `#/${route.open.kind}/${route.open.id}`;
     case "tasks":
       if (route.task === null) return "#/tasks";
       return route.review === null
         ? `#/task/${route.task}`
         : `#/task/${route.task}/review/${route.review}`;
+    case "repositories": {
+      if (route.repo === null) return "#/repositories";
+      const pull = route.pull === null ? "" : `/pull/${route.pull}`;
+      const review = route.pull === null || route.review === null ? "" : `/review/${route.review}`;
+      return `#/repository/${route.repo}${pull}${review}`;
+    }
     case "settings":
       return route.section === null ? "#/settings" : `#/settings/${route.section}`;
   }

@@ -1,14 +1,30 @@
 import { describe, expect, test } from "vitest";
-import { hash, parse, type Route } from "./route.svelte";
+import { entryTarget, hash, parse, parseEntry, type Route } from "./route.svelte";
+
+const at = (
+  repo: string | null,
+  pull: number | null = null,
+  review: number | null = null,
+): Route => ({ page: "repositories", repo, pull, review });
 
 describe("a deep link and a hash say the same", () => {
   const cases: [string, Route, string][] = [
-    ["steward://review/7", { page: "inbox", review: 7 }, "#/review/7"],
-    ["review/7", { page: "inbox", review: 7 }, "#/review/7"],
-    ["#/review/7?from=mail", { page: "inbox", review: 7 }, "#/review/7"],
+    ["steward://review/7", { page: "inbox", open: { kind: "review", id: 7 } }, "#/review/7"],
+    ["review/7", { page: "inbox", open: { kind: "review", id: 7 } }, "#/review/7"],
+    ["#/review/7?from=mail", { page: "inbox", open: { kind: "review", id: 7 } }, "#/review/7"],
     ["task/42", { page: "tasks", task: 42, review: null }, "#/task/42"],
     ["#/task/42/review/6", { page: "tasks", task: 42, review: 6 }, "#/task/42/review/6"],
     ["#/tasks", { page: "tasks", task: null, review: null }, "#/tasks"],
+    ["effect/3", { page: "inbox", open: { kind: "effect", id: 3 } }, "#/effect/3"],
+    ["inbox/powers", { page: "inbox", open: { kind: "powers" } }, "#/inbox/powers"],
+    ["#/repositories", at(null), "#/repositories"],
+    ["repository/octo/app.js", at("octo/app.js"), "#/repository/octo/app.js"],
+    ["steward://pr/octo/app/12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
+    [
+      "#/repository/octo/app/pull/12/review/7",
+      at("octo/app", 12, 7),
+      "#/repository/octo/app/pull/12/review/7",
+    ],
     ["settings/config", { page: "settings", section: "config" }, "#/settings/config"],
     ["settings/nuclear", { page: "settings", section: null }, "#/settings"],
   ];
@@ -26,7 +42,25 @@ describe("a deep link and a hash say the same", () => {
     "review/1e9",
     "review/0",
     "review/99999999999",
+    "effect/x",
+    "effect",
+    "inbox/nuclear",
   ])("%s leads to the inbox and opens nothing", (target) => {
-    expect(parse(target)).toEqual({ page: "inbox", review: null });
+    expect(parse(target)).toEqual({ page: "inbox", open: null });
   });
 });
+
+test.each(["repository/../etc", "repository/octo", "pr/octo/<b>/1"])(
+  "%s names no repository, and the list is shown",
+  (target) => {
+    expect(parse(target)).toEqual(at(null));
+  },
+);
+
+test.each(["review/7", "effect/3", "settings/powers"])(
+  "the entry of %s opens beside the inbox's list",
+  (target) => {
+    const to = parseEntry(target);
+    expect(to.page === "inbox" && to.open && entryTarget(to.open)).toBe(target);
+  },
+);

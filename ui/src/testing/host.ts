@@ -1,4 +1,5 @@
 // A host whose answers a test writes down: the port's far side, not a part of the window.
+import type { AccountView } from "../api/generated/AccountView";
 import type { Commands } from "../api/generated/commands";
 import type { CommandName, Host, Request, Response } from "../host";
 import { useHost } from "../host";
@@ -11,6 +12,11 @@ export type Script = {
   /** Every call that was made, in order. */
   calls: { name: CommandName; request: unknown }[];
   copied: string[];
+  /** Pages opened in the browser. */
+  opened: string[];
+  /** Hosts that were signed in to from the clipboard. */
+  signedIn: string[];
+  signIn: ((host: string) => AccountView) | null;
   answers: Answers;
   /** Says a topic, as the core would. */
   say(topic: string): void;
@@ -23,6 +29,9 @@ export function script(answers: Answers): Script {
   const made: Script = {
     calls: [],
     copied: [],
+    opened: [],
+    signedIn: [],
+    signIn: null,
     answers,
     say: (topic) => {
       for (const hear of [...hearers]) hear(topic);
@@ -48,7 +57,15 @@ export function script(answers: Answers): Script {
     },
     pickFolder: async () => null,
     canPickFolder: false,
-    openExternal: async () => {},
+    async openExternal(url) {
+      made.opened.push(url);
+    },
+    async signInFromClipboard(wanted) {
+      made.signedIn.push(wanted);
+      if (!made.signIn) throw new Error("this test did not expect a sign-in");
+      return made.signIn(wanted);
+    },
+    canSignIn: true,
   };
   useHost(host);
   return made;

@@ -1,10 +1,20 @@
 // Small true-to-type views for component tests.
+
+import type { AccountView } from "../api/generated/AccountView";
+import type { EffectView } from "../api/generated/EffectView";
 import type { EntryView } from "../api/generated/EntryView";
 import type { FindingView } from "../api/generated/FindingView";
 import type { GateId } from "../api/generated/GateId";
 import type { GateState } from "../api/generated/GateState";
 import type { GateView } from "../api/generated/GateView";
+import type { IssueRow } from "../api/generated/IssueRow";
+import type { ObserverView } from "../api/generated/ObserverView";
+import type { PullRow } from "../api/generated/PullRow";
+import type { RepositoryView } from "../api/generated/RepositoryView";
+import type { ReviewRow } from "../api/generated/ReviewRow";
 import type { ReviewView } from "../api/generated/ReviewView";
+import type { Status } from "../api/generated/Status";
+import type { TaskView } from "../api/generated/TaskView";
 
 export const AT = "2026-03-01T10:00:00Z";
 export const SHA = "9f31c07a5d4e3b2c1f0e9d8c7b6a594837261504";
@@ -40,6 +50,7 @@ export function review(change: Partial<ReviewView> = {}): ReviewView {
     repository: null,
     branch: "fix/cache",
     pull: null,
+    pullUrl: null,
     sha: SHA,
     base: { branch: "main", tip: null, mergeBase: null },
     state: "published",
@@ -87,6 +98,214 @@ export function entry(id: number, change: Partial<EntryView> = {}): EntryView {
     read: false,
     saved: false,
     snoozeUntil: null,
+    createdAt: AT,
+    updatedAt: AT,
+    ...change,
+  };
+}
+
+export function observer(change: Partial<ObserverView> = {}): ObserverView {
+  return {
+    state: "waiting",
+    lastTick: AT,
+    nextTick: "2026-03-01T10:10:00Z",
+    problem: null,
+    requests: 4,
+    points: 5,
+    budgets: [],
+    ...change,
+  };
+}
+
+export function status(change: Partial<Status> = {}): Status {
+  return {
+    version: "0.1.0",
+    state: "running",
+    reasons: [],
+    holder: null,
+    isHolder: true,
+    lastTick: AT,
+    paused: null,
+    reviewEnabled: true,
+    openReviews: 0,
+    heldReviews: 2,
+    breakerOpen: false,
+    inboxOpen: 2,
+    inboxUnread: 2,
+    tasks: 1,
+    spend: {
+      todayUsd: 2.14,
+      monthUsd: 3,
+      dailyCapUsd: 10,
+      monthlyCapUsd: 100,
+      unknownToday: 0,
+      tokensToday: 0,
+      exhausted: false,
+    },
+    observer: observer({ state: "off" }),
+    now: AT,
+    ...change,
+  };
+}
+
+export function repository(name: string, change: Partial<RepositoryView> = {}): RepositoryView {
+  return {
+    host: "github.com",
+    name,
+    account: "octo",
+    mode: "observe",
+    act: [],
+    preset: "code-app",
+    workspace: null,
+    nowCalled: null,
+    defaultBranch: "main",
+    private: false,
+    archived: false,
+    permission: "WRITE",
+    observedAt: AT,
+    triedAt: AT,
+    problem: null,
+    openPulls: 1,
+    openIssues: 0,
+    unconfirmed: false,
+    ...change,
+  };
+}
+
+export function pull(number: number, change: Partial<PullRow> = {}): PullRow {
+  return {
+    number,
+    title: `Pull ${number}`,
+    author: "maria",
+    head: SHA,
+    headBranch: `feat/${number}`,
+    headRepository: "octo/app",
+    fromFork: false,
+    baseBranch: "main",
+    draft: false,
+    labels: [],
+    checks: "passing",
+    reviewDecision: null,
+    mergeable: "MERGEABLE",
+    updatedAt: AT,
+    seenAt: AT,
+    url: `https://github.com/octo/app/pull/${number}`,
+    task: number,
+    review: null,
+    ...change,
+  };
+}
+
+export function issue(number: number, change: Partial<IssueRow> = {}): IssueRow {
+  return {
+    number,
+    title: `Issue ${number}`,
+    author: "maria",
+    labels: [],
+    updatedAt: AT,
+    seenAt: AT,
+    url: `https://github.com/octo/app/issues/${number}`,
+    ...change,
+  };
+}
+
+export function reviewRow(change: Partial<ReviewRow> = {}): ReviewRow {
+  return {
+    id: 7,
+    task: 1,
+    title: "Fix the cache",
+    sha: SHA,
+    state: "published",
+    trigger: "manual",
+    verdict: "ACCEPTED",
+    reason: null,
+    stale: false,
+    staleReason: null,
+    waitsFor: [],
+    findings: 0,
+    failedGates: 0,
+    queuedAt: AT,
+    startedAt: AT,
+    endedAt: AT,
+    cost: { usd: 0.43, budgetUsd: 1.5, tokens: 1000, turns: 4 },
+    ...change,
+  };
+}
+
+export function effect(change: Partial<EffectView> = {}): EffectView {
+  return {
+    id: 3,
+    class: "comment_review",
+    state: "suggested",
+    host: "github.com",
+    repository: "octo/app",
+    number: 12,
+    head: SHA,
+    account: "octo",
+    content: "<!-- steward:review -->\n**CHANGES** on 9f31c07\n",
+    title: "Comment with review 7 on octo/app#12",
+    subjectUrl: "https://github.com/octo/app/pull/12",
+    reason: null,
+    attempt: 0,
+    createdAt: AT,
+    intentAt: null,
+    outcomeAt: null,
+    retryAt: null,
+    resultUrl: null,
+    review: 7,
+    task: 1,
+    canSend: true,
+    canDismiss: true,
+    ...change,
+  };
+}
+
+export function account(change: Partial<AccountView> = {}): AccountView {
+  return {
+    host: "github.com",
+    login: "octo",
+    token: "keyring",
+    kind: "classic",
+    checkedAt: AT,
+    expiresAt: null,
+    expiresSoon: false,
+    scopes: [
+      {
+        scope: "public_repo",
+        need: "required",
+        held: "granted",
+        wantedBy: [{ system: "review", permission: "Contents: read", why: "reads pull requests" }],
+      },
+      {
+        scope: "repo",
+        need: "recommended",
+        held: "missing",
+        wantedBy: [{ system: "review", permission: "private", why: "reads private repositories" }],
+      },
+    ],
+    unneeded: [],
+    problem: null,
+    ...change,
+  };
+}
+
+export function task(id: number, change: Partial<TaskView> = {}): TaskView {
+  return {
+    id,
+    title: `Task ${id}`,
+    workspace: null,
+    repository: "octo/app",
+    pull: id,
+    pullUrl: `https://github.com/octo/app/pull/${id}`,
+    branch: `feat/${id}`,
+    head: SHA,
+    headAt: AT,
+    unreadable: null,
+    state: "done",
+    contractVersion: null,
+    frames: 0,
+    handoffs: 0,
+    review: null,
     createdAt: AT,
     updatedAt: AT,
     ...change,

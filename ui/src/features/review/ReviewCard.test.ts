@@ -19,6 +19,7 @@ function show(change: Partial<ReviewView> = {}) {
     onmark: vi.fn(),
     onedit: vi.fn(),
     onoffer: vi.fn(),
+    onbrowser: vi.fn(),
   };
   const made = render(ReviewCard, { review: review(change), entry: entry(1), ...heard });
   return { ...made, ...heard, text: () => made.container.textContent?.replace(/\s+/g, " ") ?? "" };
