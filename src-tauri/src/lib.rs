@@ -5,6 +5,7 @@ mod ipc;
 mod links;
 mod notices;
 mod quit;
+mod sign_in;
 mod tray;
 mod tray_host;
 mod window;
@@ -39,7 +40,8 @@ pub fn run() -> ExitCode {
             ipc::copy_text,
             ipc::open_external,
             ipc::pending_target,
-            ipc::pick_folder
+            ipc::pick_folder,
+            sign_in::sign_in
         ])
         .setup(|app| {
             set_up(app.handle())?;

@@ -25,6 +25,10 @@ impl Target {
 
     /// The thing itself where a page shows it inside another: a review on its task's page.
     pub fn innermost(self) -> Self {
+        // The inbox shows what waits for its confirmation beside its list.
+        if self.0 == "inbox/powers" {
+            return Self("settings/powers".to_owned());
+        }
         match self.0.rsplit_once("/review/") {
             Some((_, review)) => Self(format!("review/{review}")),
             None => self,
@@ -39,10 +43,17 @@ impl Target {
         let end = words.find(['?', '#']).unwrap_or(words.len());
         let parts: Vec<&str> = words[..end].split('/').filter(|part| !part.is_empty()).collect();
         let known = match parts.as_slice() {
-            ["inbox" | "tasks" | "settings"] => true,
-            ["review" | "task" | "question", id] => is_number(id),
+            ["inbox" | "tasks" | "repositories" | "settings"] | ["inbox", "powers"] => true,
+            ["review" | "task" | "question" | "effect", id] => is_number(id),
             ["task", task, "review", review] => is_number(task) && is_number(review),
             ["pr", owner, name, number] => is_name(owner) && is_name(name) && is_number(number),
+            ["repository", owner, name] => is_name(owner) && is_name(name),
+            ["repository", owner, name, "pull", number] => {
+                is_name(owner) && is_name(name) && is_number(number)
+            }
+            ["repository", owner, name, "pull", number, "review", review] => {
+                is_name(owner) && is_name(name) && is_number(number) && is_number(review)
+            }
             ["settings", section] => is_name(section),
             _ => false,
         };
@@ -101,6 +112,9 @@ mod tests {
             ("steward://task/4/review/9", "task/4/review/9"),
             ("steward://settings/agents#x", "settings/agents"),
             ("steward://inbox", "inbox"),
+            ("steward://effect/3", "effect/3"),
+            ("steward://repositories", "repositories"),
+            ("steward://repository/octo/app/pull/12/", "repository/octo/app/pull/12"),
         ] {
             assert_eq!(link(given).as_deref(), Some(target), "{given}");
         }
@@ -118,6 +132,10 @@ mod tests {
             "steward://review/7%0a",
             "steward://pause",
             "steward://pr/../x/1",
+            "steward://effect/3/send",
+            "steward://repository/../x",
+            "steward://repository/octo/app/pull/x",
+            "steward://settings/powers/confirm",
             "steward://settings/<b>",
             "steward:/review/7",
             "ste\u{301}ward://review/7",
@@ -150,6 +168,8 @@ mod tests {
         let innermost =
             |words: &str| Target::read(words).map(|target| target.innermost().as_str().to_owned());
         assert_eq!(innermost("task/4/review/9").as_deref(), Some("review/9"));
+        assert_eq!(innermost("repository/octo/app/pull/1/review/9").as_deref(), Some("review/9"));
         assert_eq!(innermost("task/4").as_deref(), Some("task/4"));
+        assert_eq!(innermost("inbox/powers").as_deref(), Some("settings/powers"));
     }
 }
