@@ -2,6 +2,8 @@
 //! For tests only; the shipped binaries hold nothing of it. Says its address on one line and ends
 //! when its input does.
 
+mod world;
+
 use std::convert::Infallible;
 use std::net::Ipv4Addr;
 use std::pin::Pin;
@@ -9,6 +11,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use anyhow::Context as _;
 use axum::Router;
 use axum::extract::{Path, State};
 use axum::http::StatusCode;
@@ -19,8 +22,10 @@ use futures_core::Stream;
 use serde_json::Value;
 use steward_core::api::{Api, dispatch};
 use steward_core::home::Home;
+use steward_core::keychain::GITHUB_VARIABLE;
 use steward_core::lock::HolderKind;
 use steward_core::loops::supervisor::Nowhere;
+use steward_github_double::World;
 use steward_rules::caller::Caller;
 use tokio::net::TcpListener;
 use tokio::sync::{mpsc, oneshot};
@@ -32,6 +37,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(100);
 async fn main() -> anyhow::Result<()> {
     let home = Home::from_env()?;
     home.create()?;
+    let github = github(&home)?;
     let api = Arc::new(Api::open(&home, Caller::Person).await?);
     let hosted = api.host_runtime(HolderKind::Serve, Arc::new(Nowhere)).await?;
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
@@ -39,13 +45,25 @@ async fn main() -> anyhow::Result<()> {
     let router = Router::new()
         .route("/call/{name}", post(call))
         .route("/topics", get(topics))
-        .with_state(Arc::clone(&api));
+        .with_state(Arc::clone(&api))
+        .route("/world/{verb}", post(world::verb).with_state(github));
     tokio::select! {
         served = axum::serve(listener, router) => served?,
         () = input_ended() => {}
     }
     hosted.stop().await;
     Ok(())
+}
+
+/// The GitHub of this bridge, when it is asked for one: a seeded world in which the home is signed in.
+fn github(home: &Home) -> anyhow::Result<Option<Arc<World>>> {
+    if std::env::var_os("STEWARD_BRIDGE_WORLD").is_none() {
+        return Ok(None);
+    }
+    let token = std::env::var(GITHUB_VARIABLE).context("the world needs the token that the home has")?;
+    let world = world::start(&token);
+    world::configure(home, &world)?;
+    Ok(Some(Arc::new(world)))
 }
 
 /// Resolves when whoever started the bridge is gone. A thread of its own waits: a read of the

@@ -1,0 +1,172 @@
+import { fireEvent, render, screen, within } from "@testing-library/svelte";
+import { beforeEach, describe, expect, test, vi } from "vitest";
+import App from "../../App.svelte";
+import type { EffectView } from "../../api/generated/EffectView";
+import type { EntryView } from "../../api/generated/EntryView";
+import { Refusal } from "../../host";
+import { notices } from "../../lib/notices.svelte";
+import { prefer } from "../../lib/prefs.svelte";
+import { parse, router } from "../../lib/route.svelte";
+import { type Script, script } from "../../testing/host";
+import { account, effect, entry, observer, status } from "../../testing/views";
+
+let host: Script;
+let shown: EffectView;
+let entries: EntryView[];
+
+beforeEach(() => {
+  prefer({ cursor: null, unfolded: [], lastHash: "", firstRunSkipped: [] });
+  for (const toast of notices.toasts) notices.dismiss(toast.id);
+  shown = effect({ content: "<!-- marker -->\n**CHANGES** <img src=x onerror=alert(1)>\n" });
+  entries = [
+    entry(1, { kind: "suggestion", target: "effect/3", chip: "SUGGESTED", title: "Comment" }),
+    entry(2, { kind: "approval", target: "settings/powers", chip: "APPROVAL", title: "Powers" }),
+  ];
+  host = script({
+    status: () => status(),
+    inbox_list: ({ filter }) => ({
+      entries: filter === "open" ? entries : [],
+      total: filter === "open" ? entries.length : 0,
+      unread: 0,
+      more: false,
+    }),
+    inbox_mark: ({ id }) => entries.find((one) => one.id === id) as EntryView,
+    effect_show: () => shown,
+    effect_send: () => {
+      shown = effect({ state: "approved", canSend: false, canDismiss: false });
+      return shown;
+    },
+    effect_dismiss: () => {
+      shown = effect({ state: "dismissed", canSend: false, canDismiss: false });
+      return shown;
+    },
+    power_show: () => ({
+      pending: [
+        { key: "octo/app.mode", now: "observe", asked: "suggest", widens: true },
+        { key: "spend.dailyUsd", now: "10", asked: "25", widens: true },
+      ],
+      change: "c4a6e",
+    }),
+    power_confirm: () => ({ pending: [], change: null }),
+    repository_list: () => ({ repositories: [], observer: observer() }),
+    account_list: () => ({ accounts: [account()], gh: [], keyring: null, budgets: [] }),
+    task_list: () => ({ tasks: [] }),
+  });
+});
+
+async function at(hash: string): Promise<void> {
+  router.show(parse(hash));
+  render(App);
+}
+async function type(key: string, how: KeyboardEventInit = {}): Promise<void> {
+  await fireEvent.keyDown(document.activeElement ?? document.body, { key, ...how });
+}
+
+describe("a suggested effect", () => {
+  test("shows exactly what is sent, as text", async () => {
+    await at("effect/3");
+    const content = await screen.findByTestId("effect-content");
+    expect(content.textContent).toContain(
+      "<!-- marker -->\n**CHANGES** <img src=x onerror=alert(1)>",
+    );
+    expect(content.querySelector("img")).toBeNull();
+  });
+
+  test("Ctrl+Enter asks once, naming repository, number and commit, and sends on yes", async () => {
+    await at("effect/3");
+    await screen.findByTestId("effect-send");
+    await type("Enter", { ctrlKey: true });
+    const asked = (await screen.findByTestId("confirm")).textContent ?? "";
+    for (const word of ["octo/app", "#12", "9f31c07", "octo"]) expect(asked).toContain(word);
+    expect(host.asked("effect_send")).toEqual([]);
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("effect_send")).toEqual([{ id: 3 }]));
+    expect((await screen.findByTestId("toast")).textContent).toContain("cannot be taken back");
+    await vi.waitFor(() => expect(screen.queryByTestId("effect-send")).toBeNull());
+    expect(screen.getByTestId("effect-state").textContent).toContain("APPROVED");
+  });
+
+  test("turning away from the question sends nothing", async () => {
+    await at("effect/3");
+    await fireEvent.click(await screen.findByTestId("effect-send"));
+    await fireEvent.click(await screen.findByTestId("confirm-cancel"));
+    expect(host.asked("effect_send")).toEqual([]);
+    expect(screen.getByTestId("effect-send")).toBeTruthy();
+  });
+
+  test("d dismisses it", async () => {
+    await at("effect/3");
+    await screen.findByTestId("effect-dismiss");
+    await type("d");
+    await vi.waitFor(() => expect(host.asked("effect_dismiss")).toEqual([{ id: 3 }]));
+    await vi.waitFor(() =>
+      expect(screen.getByTestId("effect-state").textContent).toContain("DISMISSED"),
+    );
+  });
+
+  test("a refusal is said and the card stays", async () => {
+    host.answers.effect_send = () => {
+      throw new Refusal({ code: "paused", message: "Steward is paused", hint: "resume first" });
+    };
+    await at("effect/3");
+    await fireEvent.click(await screen.findByTestId("effect-send"));
+    await fireEvent.click(await screen.findByTestId("confirm-ok"));
+    expect((await screen.findByTestId("toast")).textContent).toContain("Steward is paused");
+    expect(screen.getByTestId("effect-send")).toBeTruthy();
+  });
+
+  test.each([
+    ["done", "SENT", "cannot be taken back"],
+    ["failed", "NOT SENT", "Nothing more is tried"],
+    ["obsolete", "OBSOLETE", "no longer the head"],
+    ["intended", "BEING SENT", "GitHub is read before"],
+  ] as const)("that is %s says what became of it", async (state, word, says) => {
+    shown = effect({ state, canSend: false, canDismiss: false });
+    await at("effect/3");
+    expect((await screen.findByTestId("effect-state")).textContent).toContain(word);
+    expect(screen.getByText(new RegExp(says))).toBeTruthy();
+    await type("Enter", { ctrlKey: true });
+    expect(screen.queryByTestId("confirm")).toBeNull();
+  });
+
+  test("Shift+O opens what was sent before what it was about", async () => {
+    shown = effect({ state: "done", resultUrl: "https://github.com/octo/app/pull/12#c1" });
+    await at("effect/3");
+    await screen.findByTestId("effect-open");
+    await type("O", { shiftKey: true });
+    await vi.waitFor(() => expect(host.opened).toEqual(["https://github.com/octo/app/pull/12#c1"]));
+  });
+});
+
+describe("the inbox", () => {
+  test("walks over effects and powers without leaving its list", async () => {
+    await at("inbox");
+    await screen.findByTestId("entry-1");
+    await type("j");
+    await vi.waitFor(() => expect(location.hash).toBe("#/inbox/powers"));
+    await type("j");
+    await vi.waitFor(() => expect(location.hash).toBe("#/effect/3"));
+    expect(screen.getByTestId("entry-2")).toBeTruthy();
+  });
+});
+
+describe("a power that waits", () => {
+  test("is confirmed as exactly the difference that was shown", async () => {
+    await at("inbox/powers");
+    const table = within(await screen.findByTestId("powers"));
+    expect(table.getAllByRole("row")).toHaveLength(3);
+    await type("Enter", { ctrlKey: true });
+    const asked = (await screen.findByTestId("confirm")).textContent ?? "";
+    for (const word of ["octo/app.mode", "observe → suggest", "10 → 25"]) {
+      expect(asked).toContain(word);
+    }
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("power_confirm")).toEqual([{ change: "c4a6e" }]));
+  });
+
+  test("nothing pending looks like nothing, not like an error", async () => {
+    host.answers.power_show = () => ({ pending: [], change: null });
+    await at("settings/powers");
+    expect(await screen.findByText("Nothing waits")).toBeTruthy();
+  });
+});
