@@ -3,3 +3,4 @@
 mod first_command;
 mod review_flow;
 mod shell;
+mod sign_in;

@@ -14,10 +14,21 @@ const BINARY = fileURLToPath(
 );
 const STARTS_WITHIN_MS = 20_000;
 
-/** @typedef {{ url: string, folder: string, close: () => Promise<void> }} Bridge */
+/**
+ * @typedef {{
+ *   url: string,
+ *   folder: string,
+ *   call: (name: string, request: unknown) => Promise<any>,
+ *   world: (verb: string, asked?: unknown) => Promise<any>,
+ *   close: () => Promise<void>,
+ * }} Bridge
+ */
 
-/** @returns {Promise<Bridge>} */
-export async function startBridge() {
+/**
+ * @param {{ github?: boolean }} [how] with `github` the home is signed in to a seeded world
+ * @returns {Promise<Bridge>}
+ */
+export async function startBridge(how = {}) {
   const folder = mkdtempSync(join(tmpdir(), "steward-ui-"));
   const clean = () => rmSync(folder, { recursive: true, force: true });
   if (!existsSync(BINARY)) {
@@ -30,6 +41,7 @@ export async function startBridge() {
       HOME: folder,
       STEWARD_HOME: join(folder, "home"),
       STEWARD_AGENT_KEY: "made-up-credential",
+      ...(how.github ? { STEWARD_BRIDGE_WORLD: "1", STEWARD_GITHUB_TOKEN: "made-up-token" } : {}),
     },
   });
   const lines = createInterface({ input: child.stdout });
@@ -41,9 +53,21 @@ export async function startBridge() {
     });
     child.once("exit", (code) => failed(new Error(`the bridge ended with ${code}`)));
   });
+  /** @param {string} path @param {unknown} body */
+  const post = async (path, body) => {
+    const answer = await fetch(`${url}/${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify(body),
+    });
+    if (!answer.ok) throw new Error(`${path}: ${await answer.text()}`);
+    return answer.json();
+  };
   return {
     url,
     folder,
+    call: (name, request) => post(`call/${name}`, request),
+    world: (verb, asked = {}) => post(`world/${verb}`, asked),
     close: async () => {
       const ended = new Promise((done) => child.once("exit", done));
       // The bridge ends when its input does, so that none is left behind by a killed test.

@@ -13,16 +13,7 @@ test("every page in every look and width is accessible and fits", {
   const bridge = await startBridge();
   try {
     const { path, git } = makeRepository(bridge.folder);
-    /** @param {string} name @param {unknown} request @returns {Promise<any>} */
-    const call = async (name, request) => {
-      const answer = await fetch(`${bridge.url}/call/${name}`, {
-        method: "POST",
-        headers: { "content-type": "application/json" },
-        body: JSON.stringify(request),
-      });
-      assert.ok(answer.ok, await answer.clone().text());
-      return answer.json();
-    };
+    const { call } = bridge;
     /** @param {string} branch @param {unknown} submission */
     const reviewed = async (branch, submission) => {
       makeReviewer(bridge.folder, submission);

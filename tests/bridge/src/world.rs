@@ -16,9 +16,10 @@ use steward_github_double::{Fault, RepoVerbs, Retry, World};
 /// The person whose token the home has.
 const OCTO: &str = "octo";
 
-/// Starts a seeded world in which this token is the person's.
+/// Starts a seeded world in which this token is the person's. Its clock is behind by what the seeding takes
+/// of it, so that nothing in it happened in the future.
 pub fn start(token: &str) -> World {
-    let world = World::start_at(chrono::Utc::now());
+    let world = World::start_at(chrono::Utc::now() - chrono::TimeDelta::minutes(2));
     world.token(OCTO, token, &["repo", "read:org", "delete_repo"]);
     app(&world);
     let docs = world.repo("octo/docs");

@@ -108,7 +108,7 @@ export function observer(change: Partial<ObserverView> = {}): ObserverView {
   return {
     state: "waiting",
     lastTick: AT,
-    nextTick: "2026-03-01T10:10:00Z",
+    nextTick: null,
     problem: null,
     requests: 4,
     points: 5,

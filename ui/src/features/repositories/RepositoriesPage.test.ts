@@ -147,6 +147,7 @@ describe("the list of repositories", () => {
   test.each([
     ["offline", {}, ["GitHub cannot be reached", "Shown as of"]],
     ["limited", {}, ["GitHub's limit holds"]],
+    ["waiting", { nextTick: AT }, ["is overdue", "Shown as of"]],
     ["signed_out", {}, ["Nobody is signed in to GitHub", "Sign in"]],
     [
       "incomplete",
