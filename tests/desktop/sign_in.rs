@@ -28,7 +28,7 @@ fn copied(desk: &Desk, text: &str) -> Result<Running> {
 
 #[tokio::test]
 async fn the_token_on_the_clipboard_signs_in_and_no_page_sees_it() -> Result<()> {
-    let world = World::start_at(chrono::Utc::now());
+    let world = World::start();
     world.token("octo", TOKEN, &["public_repo"]);
     let desk = Desk::new(Furniture::All).await?;
     let _keyring = desk.unlock_keyring()?;
@@ -70,7 +70,7 @@ async fn the_token_on_the_clipboard_signs_in_and_no_page_sees_it() -> Result<()>
 
 #[tokio::test]
 async fn a_server_that_is_not_configured_gets_the_token_only_when_the_system_asked() -> Result<()> {
-    let world = World::start_at(chrono::Utc::now());
+    let world = World::start();
     world.token("octo", TOKEN, &["public_repo"]);
     let desk = Desk::new(Furniture::All).await?;
     let _keyring = desk.unlock_keyring()?;
@@ -90,8 +90,9 @@ async fn a_server_that_is_not_configured_gets_the_token_only_when_the_system_ask
 
 #[tokio::test]
 async fn what_is_no_token_goes_nowhere() -> Result<()> {
-    let world = World::start_at(chrono::Utc::now());
+    let world = World::start();
     let desk = Desk::new(Furniture::All).await?;
+    let _keyring = desk.unlock_keyring()?;
     let config = format!("accounts:\n  - host: \"{}\"\n    login: octo\n", host(&world));
     std::fs::write(desk.steward_home().join("config.yaml"), config)?;
     let _copied = copied(&desk, "a private letter to a friend")?;

@@ -2,11 +2,25 @@
 // watched, its board walked, its mode widened, a review sent as a comment, and the line cut.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { CHANGES, makeReviewer, startBridge } from "./bridge.mjs";
+import { makeReviewer, startBridge } from "./bridge.mjs";
 import { launch } from "./browser.mjs";
 import { serve } from "./serve.mjs";
 
 const LOOKED_WITHIN_MS = 60_000;
+const SUBMISSION = {
+  verdict: "CHANGES",
+  summary: "The key is not by id. Ask @octo, or see octo/app#2.",
+  findings: [
+    {
+      title: "Nothing is keyed",
+      file: "src/fix_etag.rs",
+      line: 1,
+      why: "The function is empty.",
+      check: "a renamed repository keeps its entry",
+      severity: "high",
+    },
+  ],
+};
 
 /** @type {import("./bridge.mjs").Bridge} */
 let bridge;
@@ -126,7 +140,7 @@ test("a wider mode is shown as a difference and holds once it is confirmed", asy
 });
 
 test("a review of the pull request becomes a suggestion that is sent only when asked", async () => {
-  makeReviewer(bridge.folder, { ...CHANGES, findings: [] });
+  makeReviewer(bridge.folder, SUBMISSION);
   await page.getByTestId("pull-1").click();
   await page.getByTestId("review-start").click();
   const head = String(await bridge.world("head", { pull: 1 }));

@@ -10,23 +10,30 @@ const ACCEPTED = { verdict: "ACCEPTED", summary: "As it should be." };
 test("every page in every look and width is accessible and fits", {
   timeout: 900_000,
 }, async () => {
-  const bridge = await startBridge();
+  const bridge = await startBridge({ github: true });
   try {
     const { path, git } = makeRepository(bridge.folder);
     const { call } = bridge;
-    /** @param {string} branch @param {unknown} submission */
-    const reviewed = async (branch, submission) => {
-      makeReviewer(bridge.folder, submission);
-      const task = await call("task_add", { workspace: "app", branch });
-      const { review } = await call("review_start", { task: task.id });
-      const until = Date.now() + 60_000;
-      for (;;) {
-        const { state } = await call("review_show", { id: review });
-        if (state === "published" || state === "ended") return;
-        assert.ok(Date.now() < until, `review ${review} of ${branch} is still ${state}`);
+    /** @param {string} what @param {() => Promise<boolean>} holds */
+    const until = async (what, holds) => {
+      const late = Date.now() + 90_000;
+      while (!(await holds())) {
+        assert.ok(Date.now() < late, `${what} did not come`);
         await new Promise((next) => setTimeout(next, 100));
       }
     };
+    /** @param {number} task @param {unknown} submission */
+    const judged = async (task, submission) => {
+      makeReviewer(bridge.folder, submission);
+      const { review } = await call("review_start", { task });
+      await until(`the end of review ${review} of task ${task}`, async () => {
+        const { state } = await call("review_show", { id: review });
+        return state === "published" || state === "ended";
+      });
+    };
+    /** @param {string} branch @param {unknown} submission */
+    const reviewed = async (branch, submission) =>
+      judged((await call("task_add", { workspace: "app", branch })).id, submission);
     await call("workspace_add", { title: "app", path });
     await call("review_enable", { on: true });
     // One review of each kind that a script can make: changes, accepted, no valid verdict, stale.
@@ -37,6 +44,32 @@ test("every page in every look and width is accessible and fits", {
       await reviewed(branch, branch === "feat/silent" ? { verdict: "MAYBE" } : ACCEPTED);
     }
     git("commit", "-q", "--allow-empty", "-m", "feat: moved on");
+    // Two watched repositories: one that suggests, with an effect of each end, and one whose wider
+    // power waits.
+    for (const name of ["octo/app", "octo/docs"]) await call("repository_add", { name });
+    await call("repository_mode", { name: "octo/app", mode: "suggest" });
+    await call("power_confirm", { change: (await call("power_show", {})).change });
+    await call("repository_mode", { name: "octo/docs", mode: "act", act: ["comment_review"] });
+    /** @returns {Promise<any[]>} */
+    const pulls = async () => (await call("repository_board", { name: "octo/app" })).pulls;
+    await call("observe_now", {}).catch(() => null);
+    await until(
+      "the board",
+      async () => (await pulls()).every((one) => one.task !== null) && (await pulls()).length > 5,
+    );
+    for (const number of [1, 2, 4]) {
+      const pull = (await pulls()).find((one) => one.number === number);
+      await judged(pull.task, ACCEPTED);
+    }
+    /** @returns {Promise<any[]>} */
+    const effects = async () => (await call("effect_list", { open: false, limit: 10 })).effects;
+    await until("three suggestions", async () => (await effects()).length === 3);
+    const [sent, dismissed] = await effects();
+    await call("effect_send", { id: sent.id });
+    await call("effect_dismiss", { id: dismissed.id });
+    await until("the sent one", async () =>
+      (await effects()).some((one) => one.id === sent.id && one.state === "done"),
+    );
     const walk = spawn(process.execPath, [fileURLToPath(new URL("walk.mjs", import.meta.url))], {
       env: { ...process.env, STEWARD_BRIDGE: bridge.url },
       stdio: ["ignore", "pipe", "pipe"],

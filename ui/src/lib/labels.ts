@@ -155,13 +155,25 @@ export const SECTION_OF: Record<EntryKind, SectionId> = {
   incident: "incidents",
 };
 
+/** The words that an entry of an effect or a power carries. */
+const EFFECT_CHIP: Record<string, Label> = {
+  "send?": { word: "SEND?", tone: "info", icon: "bulb" },
+  "not sent": { word: "NOT SENT", tone: "bad", icon: "cross" },
+  sending: { word: "SENDING", tone: "info", icon: "send" },
+  sent: { word: "SENT", tone: "ok", icon: "check" },
+  dismissed: { word: "DISMISSED", tone: "mute", icon: "minus" },
+  obsolete: { word: "OBSOLETE", tone: "mute", icon: "clock" },
+  confirm: { word: "CONFIRM", tone: "warn", icon: "shield" },
+  confirmed: { word: "CONFIRMED", tone: "ok", icon: "check" },
+};
+
 /** The chip of an entry; an unknown word is still a word. */
 export function chipLabel(word: string): Label {
   const verdict = VERDICT[word as Verdict];
   if (verdict) return verdict;
   if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
-  if (word === "SUGGESTION" || word === "SUGGESTED") return { word, tone: "info", icon: "bulb" };
-  if (word === "POWERS") return { word, tone: "info", icon: "shield" };
+  const effect = EFFECT_CHIP[word];
+  if (effect) return effect;
   return { word, tone: "mute", icon: "dots" };
 }
 

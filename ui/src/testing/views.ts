@@ -108,7 +108,7 @@ export function observer(change: Partial<ObserverView> = {}): ObserverView {
   return {
     state: "waiting",
     lastTick: AT,
-    nextTick: null,
+    nextTick: "2099-01-01T00:00:00Z",
     problem: null,
     requests: 4,
     points: 5,

@@ -19,8 +19,8 @@ beforeEach(() => {
   for (const toast of notices.toasts) notices.dismiss(toast.id);
   shown = effect({ content: "<!-- marker -->\n**CHANGES** <img src=x onerror=alert(1)>\n" });
   entries = [
-    entry(1, { kind: "suggestion", target: "effect/3", chip: "SUGGESTED", title: "Comment" }),
-    entry(2, { kind: "approval", target: "settings/powers", chip: "APPROVAL", title: "Powers" }),
+    entry(1, { kind: "suggestion", target: "effect/3", chip: "send?", title: "Comment" }),
+    entry(2, { kind: "approval", target: "settings/powers", chip: "confirm", title: "Powers" }),
   ];
   host = script({
     status: () => status(),

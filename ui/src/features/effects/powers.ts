@@ -25,7 +25,7 @@ export async function askForPowers(shown?: PowerView): Promise<boolean> {
     });
     if (!yes) return false;
     await call("power_confirm", { change: view.change });
-    for (const topic of ["config", "inbox"]) tellTopic(topic);
+    for (const topic of ["powers", "config", "inbox", "repositories"]) tellTopic(topic);
     notices.done("Confirmed. It holds from now on.");
     return true;
   } catch (cause) {

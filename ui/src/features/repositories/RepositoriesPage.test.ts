@@ -147,7 +147,8 @@ describe("the list of repositories", () => {
   test.each([
     ["offline", {}, ["GitHub cannot be reached", "Shown as of"]],
     ["limited", {}, ["GitHub's limit holds"]],
-    ["waiting", { nextTick: AT }, ["is overdue", "Shown as of"]],
+    ["waiting", { nextTick: AT }, ["Nobody looks at GitHub now", "Shown as of"]],
+    ["waiting", { nextTick: null }, ["Nobody looks at GitHub now"]],
     ["signed_out", {}, ["Nobody is signed in to GitHub", "Sign in"]],
     [
       "incomplete",

@@ -11,6 +11,7 @@ use crate::config::{self, Config};
 use crate::git::{Remote, Workspace};
 use crate::lock;
 use crate::loops::Ctx;
+use crate::loops::effects::powers;
 use crate::loops::observer::standing::{self, Standing};
 use crate::store::issues::IssueRow;
 use crate::store::pulls::PullRow;
@@ -153,7 +154,11 @@ fn read_view(
         Some(row) => repositories::open(tx, row.id)?,
         None => Known::default(),
     };
-    Ok(repository_view(config, known, row.as_ref(), open, workspaces))
+    let waits = powers::read(tx, config)?.waits(config.host_of(known), &known.name);
+    Ok(v::RepositoryView {
+        unconfirmed: waits,
+        ..repository_view(config, known, row.as_ref(), open, workspaces)
+    })
 }
 
 /// A watched repository as clients see it: what the file says, and what GitHub last said.
