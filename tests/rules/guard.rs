@@ -356,13 +356,16 @@ fn trace() -> Trace {
 #[case::ours_was_taken_back(Trace { posted: Some(8), own: vec![7], looked: 6, ..sent(99) }, "keep 7")]
 #[case::unclear_at_once(Trace { looked: 0, ..sent(1) }, "look at +59")]
 #[case::unclear_and_looked(Trace { looked: 1, ..sent(30) }, "look at +30")]
-#[case::unclear_and_long_ago(Trace { looked: 1, ..sent(60) }, "send")]
+#[case::unclear_and_looked_often(Trace { looked: 5, ..sent(59) }, "look at +1")]
+#[case::unclear_and_long_ago(Trace { looked: 2, ..sent(60) }, "send")]
 #[case::one_look_may_be_old(Trace { looked: 0, ..sent(600) }, "look at +15")]
+#[case::the_second_too(Trace { looked: 1, ..sent(600) }, "look at +15")]
 #[case::unclear_and_there(Trace { own: vec![7], ..sent(1) }, "keep 7")]
 #[case::a_person_deleted_it(Trace { deleted_since: true, looked: 1, ..sent(600) }, "removed")]
 #[case::a_person_deleted_another(Trace { deleted_since: true, own: vec![7], ..sent(600) }, "keep 7")]
 #[case::clock_set_back(Trace { looked: 0, ..sent(-86_400) }, "look at +60")]
-#[case::clock_set_back_and_looked(Trace { looked: 1, ..sent(-86_400) }, "send")]
+#[case::clock_set_back_and_looked(Trace { looked: 1, ..sent(-86_400) }, "look at +15")]
+#[case::clock_set_back_and_looked_twice(Trace { looked: 2, ..sent(-86_400) }, "send")]
 fn what_follows_from_what_the_thread_shows(#[case] trace: Trace, #[case] expected: &str) {
     let next = match follow(&trace, &Patience::default(), now()) {
         Next::Send => "send".to_owned(),

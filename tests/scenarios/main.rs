@@ -11,6 +11,7 @@ mod config;
 mod config_github;
 mod corpus;
 mod desk;
+mod effects;
 mod faults;
 mod frames;
 mod gates;

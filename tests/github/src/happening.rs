@@ -86,6 +86,21 @@ pub(crate) fn add_comment(state: &mut State, full: &str, number: u64, author: &s
     id
 }
 
+/// Deletes a comment. That somebody deleted another's is told in the timeline; that somebody deleted
+/// their own is not.
+pub(crate) fn delete_comment(state: &mut State, full: &str, number: u64, id: u64, who: &str) {
+    let at = state.happens();
+    let thread = state.repo_mut(full).threads.get_mut(&number);
+    let thread = thread.unwrap_or_else(|| panic!("{full} has no thread {number}"));
+    let author =
+        thread.comments.iter().find(|comment| comment.id == id).map(|comment| comment.author.clone());
+    thread.comments.retain(|comment| comment.id != id);
+    thread.updated = at;
+    if author.is_some_and(|author| author != who) {
+        state.event(full, number, "comment_deleted", who, json!({}));
+    }
+}
+
 /// Puts a label on a thread; a label nobody made yet is made.
 pub(crate) fn put_label(state: &mut State, full: &str, number: u64, name: &str, who: &str) {
     let id = state.fresh_id();

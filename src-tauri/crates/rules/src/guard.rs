@@ -370,9 +370,10 @@ pub fn follow(trace: &Trace, patience: &Patience, now: DateTime<Utc>) -> Next {
                 // A time ahead comes from a clock that was set back: then it is waited for from now.
                 let late = if at <= now { at + patience.unclear } else { now + patience.unclear };
                 match trace.looked {
-                    // One reading in vain may have been an old answer.
                     0 => Next::LookAgain { at: late.max(now + patience.look) },
                     _ if at <= now && now < late => Next::LookAgain { at: late },
+                    // A reading in vain may have been an old answer, so one more is asked for.
+                    1 => Next::LookAgain { at: now + patience.look },
                     _ => Next::Send,
                 }
             }

@@ -170,10 +170,7 @@ pub(super) fn edit_comment(state: &mut State, ask: &Ask) -> Answer {
 
 pub(super) fn delete_comment(state: &mut State, ask: &Ask) -> Answer {
     let (full, number, id) = changeable(state, ask)?;
-    let at = state.happens();
-    let thread = state.repo_mut(&full).threads.get_mut(&number).ok_or_else(not_found)?;
-    thread.comments.retain(|comment| comment.id != id);
-    thread.updated = at;
+    happening::delete_comment(state, &full, number, id, &ask.viewer.login);
     Ok(Reply { status: 204, headers: Vec::new(), body: None })
 }
 

@@ -103,6 +103,12 @@ impl<'w> PullVerbs<'w> {
         happening::add_comment(&mut self.repo.state(), &self.repo.name, self.number, author, text)
     }
 
+    /// Somebody deletes a comment.
+    pub fn delete_comment(&self, who: &str, id: u64) {
+        self.repo.world.user(who);
+        happening::delete_comment(&mut self.repo.state(), &self.repo.name, self.number, id, who);
+    }
+
     /// Every comment as (id, author, text), oldest first.
     pub fn comments(&self) -> Vec<(u64, String, String)> {
         let state = self.repo.state();

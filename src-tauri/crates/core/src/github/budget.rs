@@ -37,6 +37,20 @@ pub struct Budget {
     pub why: Option<Limit>,
 }
 
+/// How fast writes on one host may follow each other, whatever account makes them. This is the last
+/// line: the guard has the same figures and looks at the journal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pace {
+    pub apart: StdDuration,
+    pub per_minute: usize,
+}
+
+impl Default for Pace {
+    fn default() -> Self {
+        Self { apart: guard::APART.to_std().unwrap_or(MINUTE), per_minute: guard::PER_MINUTE }
+    }
+}
+
 /// The state of all accounts on one host.
 pub struct HostBudget {
     host: String,
@@ -114,14 +128,14 @@ impl HostBudget {
     }
 
     /// Gives a write its turn, or says when the next one may go out.
-    pub(super) fn admit_write(&self, apart: StdDuration) -> Result<(), DateTime<Utc>> {
+    pub(super) fn admit_write(&self, pace: Pace) -> Result<(), DateTime<Utc>> {
         let now = Instant::now();
         let mut state = self.lock();
         while state.writes.front().is_some_and(|at| now.duration_since(*at) >= MINUTE) {
             state.writes.pop_front();
         }
-        let after_last = state.writes.back().map(|at| *at + apart);
-        let full = state.writes.len() >= guard::PER_MINUTE;
+        let after_last = state.writes.back().map(|at| *at + pace.apart);
+        let full = state.writes.len() >= pace.per_minute;
         let after_first = state.writes.front().filter(|_| full).map(|at| *at + MINUTE);
         match after_last.max(after_first).filter(|at| *at > now) {
             None => {

@@ -8,7 +8,7 @@ use secrecy::SecretString;
 use steward_rules::guard::Patience;
 
 use super::address::{Address, NotAHost};
-use super::budget::{Budget, HostBudget};
+use super::budget::{Budget, HostBudget, Pace};
 use super::connect::{self, Route};
 use super::error::GitHubError;
 use super::reader::Reader;
@@ -26,8 +26,8 @@ pub struct Options {
     pub timeout: Duration,
     /// The longest answer that is read, unpacked.
     pub max_body: usize,
-    /// The least time between two writes on one host.
-    pub writes_apart: Duration,
+    /// How fast writes on one host may follow each other.
+    pub pace: Pace,
     /// How long GitHub may take to do what it did not answer, and to show what it did.
     pub patience: Patience,
 }
@@ -39,7 +39,7 @@ impl Default for Options {
             retry: Retry::default(),
             timeout: Duration::from_secs(30),
             max_body: 16 * 1024 * 1024,
-            writes_apart: Duration::from_secs(1),
+            pace: Pace::default(),
             patience: Patience::default(),
         }
     }
@@ -92,7 +92,7 @@ impl Client {
             retry: options.retry.clone(),
             timeout: options.timeout,
             max_body: options.max_body,
-            writes_apart: options.writes_apart,
+            pace: options.pace,
         })?;
         Ok(Self { wire: Arc::new(wire) })
     }

@@ -22,7 +22,7 @@ mod writer;
 
 pub use crate::store::api_budget::Limit;
 pub use address::{Address, NotAHost};
-pub use budget::{Budget, HostBudget};
+pub use budget::{Budget, HostBudget, Pace};
 pub use client::{Client, OpenError, Options};
 pub use connect::{Proxy, Route};
 pub use error::{GitHubError, NetworkFault};

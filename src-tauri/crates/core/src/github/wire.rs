@@ -19,7 +19,7 @@ use steward_rules::untrusted::Untrusted;
 use tokio::sync::Semaphore;
 
 use super::address::Address;
-use super::budget::{self, Heard, HostBudget};
+use super::budget::{self, Heard, HostBudget, Pace};
 use super::connect::{self, Answered};
 use super::error::{GitHubError, NetworkFault};
 use super::retry::Retry;
@@ -50,7 +50,7 @@ pub(super) struct Wire {
     timeout: Duration,
     max_body: usize,
     at_once: Semaphore,
-    writes_apart: Duration,
+    pace: Pace,
 }
 
 /// What a [`Wire`] is made of.
@@ -64,7 +64,7 @@ pub(super) struct Parts {
     pub(super) retry: Retry,
     pub(super) timeout: Duration,
     pub(super) max_body: usize,
-    pub(super) writes_apart: Duration,
+    pub(super) pace: Pace,
 }
 
 /// A whole answer.
@@ -112,7 +112,7 @@ impl Wire {
             timeout: parts.timeout,
             max_body: parts.max_body,
             at_once: Semaphore::new(AT_ONCE),
-            writes_apart: parts.writes_apart,
+            pace: parts.pace,
         })
     }
 

@@ -104,15 +104,16 @@ struct Face {
 const COLUMNS: &str = "id, kind, subject, target, title, source, chip, state, read, saved, snooze_until, created_at, updated_at";
 
 /// Puts an entry in, once per kind and target; an entry that is there gets the new words and comes
-/// back unread when they differ.
+/// back unread when they differ, or when it was gone.
 pub fn upsert(tx: &WriteTx<'_>, new: &NewEntry) -> Result<EntryId, StoreError> {
     let id = tx.query_row(
         "INSERT INTO inbox (kind, subject, target, title, source, chip, created_at, updated_at)
          VALUES (:kind, :subject, :target, :title, :source, :chip, :now, :now)
          ON CONFLICT (kind, target) DO UPDATE SET
-            read = CASE WHEN title = excluded.title AND chip = excluded.chip THEN read ELSE 0 END,
-            state = CASE WHEN title = excluded.title AND chip = excluded.chip THEN state ELSE 'open' END,
-            updated_at = CASE WHEN title = excluded.title AND chip = excluded.chip THEN updated_at ELSE excluded.updated_at END,
+            read = CASE WHEN title = excluded.title AND chip = excluded.chip AND state <> 'gone' THEN read ELSE 0 END,
+            state = CASE WHEN title = excluded.title AND chip = excluded.chip AND state <> 'gone' THEN state ELSE 'open' END,
+            updated_at = CASE WHEN title = excluded.title AND chip = excluded.chip AND state <> 'gone'
+                         THEN updated_at ELSE excluded.updated_at END,
             subject = excluded.subject, title = excluded.title, source = excluded.source, chip = excluded.chip
          RETURNING id",
         named_params! {

@@ -33,7 +33,7 @@ impl Wire {
     pub(in crate::github) async fn write(&self, deed: &Deed) -> Result<Got, NotDone> {
         let _turn = self.at_once.acquire().await;
         self.budget.admit(&self.login, "core").map_err(NotDone::Refused)?;
-        self.budget.admit_write(self.writes_apart).map_err(|until| NotDone::NotYet { until })?;
+        self.budget.admit_write(self.pace).map_err(|until| NotDone::NotYet { until })?;
         match tokio::time::timeout(self.timeout, self.exchange(deed)).await {
             Ok(done) => done,
             Err(_) => Err(NotDone::Unclear(GitHubError::Timeout(self.timeout))),
