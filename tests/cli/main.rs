@@ -6,6 +6,7 @@ mod auth;
 mod bad_input;
 mod configure;
 mod desk;
+mod effects;
 mod inbox;
 mod needs;
 mod needs_ways;

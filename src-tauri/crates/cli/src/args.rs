@@ -90,9 +90,9 @@ pub enum Command {
         /// The backup's file.
         from: PathBuf,
     },
-    /// The audit log.
-    #[command(subcommand)]
-    Log(LogCommand),
+    /// What was done with power, newest last.
+    #[command(args_conflicts_with_subcommands = true)]
+    Log(LogArgs),
     /// Run the runtime without a window, until interrupted.
     Serve,
     /// Tool servers: `need` for any agent, the others for seats.
@@ -296,6 +296,10 @@ pub enum InboxCommand {
     },
     /// Keep an entry in sight.
     Save { entry: i64 },
+    /// Send what an entry suggests, exactly as `show` prints it. It cannot be taken back.
+    Send { entry: i64 },
+    /// Say no to what an entry suggests.
+    Dismiss { entry: i64 },
 }
 
 #[derive(Debug, Args)]
@@ -410,6 +414,11 @@ pub enum ConfigCommand {
     Path,
     /// Open the file in $EDITOR and validate it afterwards.
     Edit,
+    /// Show which powers the file asks for beyond those in force, and put them in force.
+    Confirm {
+        /// The change as it was shown; asked for at the terminal when absent.
+        change: Option<String>,
+    },
     /// Print the JSON Schema of the file.
     Schema,
 }
@@ -507,9 +516,23 @@ pub enum AgentAuthCommand {
     Clear,
 }
 
+#[derive(Debug, Args)]
+pub struct LogArgs {
+    /// Go on printing what is done from now on.
+    #[arg(long)]
+    pub follow: bool,
+    /// Only this kind, or this family of kinds: `effect`, `power`, `pause`.
+    #[arg(long)]
+    pub kind: Option<String>,
+    #[arg(long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=200))]
+    pub limit: u32,
+    #[command(subcommand)]
+    pub command: Option<LogCommand>,
+}
+
 #[derive(Debug, Subcommand)]
 pub enum LogCommand {
-    /// Check the chain of the audit log.
+    /// Check the chain of the audit log, and the journal of effects against it.
     Verify,
 }
 

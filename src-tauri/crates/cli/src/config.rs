@@ -3,12 +3,13 @@
 use std::process::Command;
 
 use steward_core::api::error::{ApiError, ErrorCode};
-use steward_core::api::settings as api_settings;
 use steward_core::api::views::ConfigView;
+use steward_core::api::{Api, settings as api_settings};
 use steward_core::home::Home;
 use steward_rules::caller::Caller;
 
 use crate::args::ConfigCommand;
+use crate::effects;
 use crate::output::{Output, Tone};
 use crate::person::caller_of_this_process;
 use crate::table::Table;
@@ -25,6 +26,10 @@ pub async fn run(home: &Home, command: ConfigCommand, out: &Output) -> Result<()
             Ok(())
         }
         ConfigCommand::Check => check(home, out),
+        ConfigCommand::Confirm { change } => {
+            let api = Api::open(home, caller_of_this_process()).await?;
+            effects::confirm(&api, change, out).await
+        }
         ConfigCommand::Edit => {
             edit(home, out)?;
             check(home, out)

@@ -7,6 +7,7 @@ use steward_core::api::views::{EntryView, InboxPage};
 use steward_core::api::{Api, inbox as api_inbox};
 
 use crate::args::{InboxCommand, InboxListArgs, InboxWhich};
+use crate::effects;
 use crate::needs;
 use crate::output::{Output, Tone};
 use crate::reviews;
@@ -29,6 +30,8 @@ pub async fn run(
             let until = parse_until(&until, api.now())?;
             mark(api, entry, InboxAction::Snooze { until }, out).await
         }
+        Some(InboxCommand::Send { entry }) => effects::send(api, effect(api, entry).await?, out).await,
+        Some(InboxCommand::Dismiss { entry }) => effects::dismiss(api, effect(api, entry).await?, out).await,
         Some(InboxCommand::Undo { entry }) => {
             let undone = api_inbox::undo(api, InboxUndo { id: entry }).await?;
             out.answer(&undone, |u| u.what.clone().unwrap_or_else(|| "nothing to undo".to_owned()));
@@ -79,13 +82,30 @@ async fn show(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
     if let Some(need) = entry.target.strip_prefix("question/").and_then(|n| n.parse().ok()) {
         return needs::show(api, need, out).await;
     }
-    match entry.target.strip_prefix("review/").and_then(|n| n.parse().ok()) {
-        Some(review) => reviews::show_id(api, review, out).await,
-        None => {
-            out.answer(&entry, line);
-            Ok(())
-        }
+    if let Some(review) = entry.target.strip_prefix("review/").and_then(|n| n.parse().ok()) {
+        return reviews::show_id(api, review, out).await;
     }
+    if let Some(effect) = effect_of(&entry) {
+        return effects::show(api, effect, out).await;
+    }
+    if entry.target == "settings/powers" {
+        return effects::show_powers(api, out).await;
+    }
+    out.answer(&entry, line);
+    Ok(())
+}
+
+/// The effect that an entry suggests.
+async fn effect(api: &Api, id: i64) -> Result<i64, ApiError> {
+    let entry = api_inbox::get(api, ById { id }).await?;
+    effect_of(&entry).ok_or_else(|| {
+        ApiError::new(ErrorCode::BadRequest, format!("entry {id} suggests nothing to be sent"))
+            .hint("`steward inbox show` says what an entry is about")
+    })
+}
+
+fn effect_of(entry: &EntryView) -> Option<i64> {
+    entry.target.strip_prefix("effect/")?.parse().ok()
 }
 
 async fn mark(api: &Api, id: i64, action: InboxAction, out: &Output) -> Result<(), ApiError> {

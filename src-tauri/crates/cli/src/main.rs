@@ -4,6 +4,7 @@ mod args;
 mod auth;
 mod config;
 mod contain;
+mod effects;
 mod hook;
 mod inbox;
 mod mcp;
@@ -106,7 +107,7 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Auth(command) => auth::run(&api, command, out).await,
         Command::Repo(command) => repos::run(&api, command, out).await,
         Command::Backup { to } => system::backup(&api, to, out).await,
-        Command::Log(command) => system::log(&api, command, out).await,
+        Command::Log(command) => effects::log(&api, command, out).await,
         Command::Serve => serve::run(api, out).await,
         Command::Completions { .. }
         | Command::Mcp(McpCommand::Review)

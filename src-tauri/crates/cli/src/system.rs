@@ -1,15 +1,15 @@
-//! `steward status`, `budget`, `doctor`, `pause`, `resume`, `seats`, `backup`, `restore`, `log`.
+//! `steward status`, `budget`, `doctor`, `pause`, `resume`, `seats`, `backup`, `restore`.
 
 use std::path::{Path, PathBuf};
 
 use clap::CommandFactory;
-use steward_core::api::error::{ApiError, ErrorCode};
+use steward_core::api::error::ApiError;
 use steward_core::api::requests::{Nothing, Why};
 use steward_core::api::views::{AgentView, CheckView, RuntimeState, SpendView, Status};
-use steward_core::api::{Api, effects as api_effects, system as api_system};
+use steward_core::api::{Api, system as api_system};
 use steward_core::home::Home;
 
-use crate::args::{Cli, LogCommand, SeatsCommand};
+use crate::args::{Cli, SeatsCommand};
 use crate::output::{Output, Tone};
 use crate::table::Table;
 use crate::tasks::age;
@@ -158,18 +158,4 @@ pub fn restore(home: &Home, from: &Path, out: &Output) -> Result<(), ApiError> {
     let done = api_system::restore(home, from, &crate::person::caller_of_this_process())?;
     out.answer(&done, |d| d.message.clone());
     Ok(())
-}
-
-pub async fn log(api: &Api, command: LogCommand, out: &Output) -> Result<(), ApiError> {
-    match command {
-        LogCommand::Verify => {
-            let chain = api_effects::audit_verify(api, Nothing {}).await?;
-            if !chain.whole {
-                return Err(ApiError::new(ErrorCode::Store, chain.message)
-                    .hint("compare with a backup: somebody changed the database"));
-            }
-            out.answer(&chain, |c| c.message.clone());
-            Ok(())
-        }
-    }
 }

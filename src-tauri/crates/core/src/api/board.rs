@@ -154,11 +154,8 @@ fn read_view(
         Some(row) => repositories::open(tx, row.id)?,
         None => Known::default(),
     };
-    let waits = powers::read(tx, config)?.waits(config.host_of(known), &known.name);
-    Ok(v::RepositoryView {
-        unconfirmed: waits,
-        ..repository_view(config, known, row.as_ref(), open, workspaces)
-    })
+    let unconfirmed = powers::read(tx, config)?.waits(config.host_of(known), &known.name);
+    Ok(v::RepositoryView { unconfirmed, ..repository_view(config, known, row.as_ref(), open, workspaces) })
 }
 
 /// A watched repository as clients see it: what the file says, and what GitHub last said.

@@ -10,7 +10,7 @@ use super::Api;
 use super::error::{ApiError, ErrorCode};
 use crate::home::Home;
 use crate::lock::{self, HolderKind, LockError};
-use crate::loops::supervisor::{NoticeSink, Runtime, RuntimeError, run_one};
+use crate::loops::supervisor::{NoticeSink, Runtime, RuntimeError, run_one, send_one};
 use crate::store::reviews::ReviewRecord;
 
 /// How often a command looks whether another one is done.
@@ -68,6 +68,20 @@ impl Api {
         true
     }
 
+    /// Sends one effect from this process, unless a runtime that picks up everything will: false then.
+    /// While another command drives its own work, this one waits its turn.
+    pub async fn host_effect(&self, effect: i64) -> Result<bool, ApiError> {
+        loop {
+            if self.is_served() {
+                return Ok(false);
+            }
+            match send_one(&self.ctx, effect).await? {
+                Some(_) => return Ok(true),
+                None => tokio::time::sleep(TURN).await,
+            }
+        }
+    }
+
     /// True while a window or `steward serve` picks up whatever is queued.
     pub(super) fn is_served(&self) -> bool {
         serves(self.home())
@@ -111,7 +125,9 @@ impl From<RuntimeError> for ApiError {
             RuntimeError::Lock(error) => Self::new(ErrorCode::Store, error.to_string()),
             RuntimeError::Store(error) => error.into(),
             RuntimeError::Drive(error) => Self::new(ErrorCode::Internal, error.to_string()),
-            RuntimeError::NoReview(_) => Self::new(ErrorCode::NotFound, error.to_string()),
+            RuntimeError::NoReview(_) | RuntimeError::NoEffect(_) => {
+                Self::new(ErrorCode::NotFound, error.to_string())
+            }
         }
     }
 }

@@ -48,6 +48,8 @@ pub enum RuntimeError {
     Drive(#[from] DriveError),
     #[error("there is no review {0}; `steward list` shows those there are")]
     NoReview(ReviewId),
+    #[error("there is no effect {0}; `steward inbox` lists what waits for you")]
+    NoEffect(i64),
 }
 
 /// A running runtime. Dropping it stops its loops without waiting; [`Runtime::stop`] waits.
@@ -189,8 +191,8 @@ pub async fn run_one(
     result
 }
 
-/// Hosts a runtime in this process for one effect alone, until it is over or waits; `None` when another
-/// process runs one, which sends it.
+/// Hosts a runtime in this process for one effect alone, until it is over or waits; `None` while another
+/// process holds the data folder.
 pub async fn send_one(ctx: &Ctx, id: i64) -> Result<Option<EffectRow>, RuntimeError> {
     let runtime = match Runtime::take(ctx.clone(), HolderKind::Command).await {
         Ok(runtime) => runtime,
@@ -199,7 +201,7 @@ pub async fn send_one(ctx: &Ctx, id: i64) -> Result<Option<EffectRow>, RuntimeEr
     };
     let sent = effects::send_one(ctx, id, &runtime.stop).await;
     runtime.stop().await;
-    Ok(sent?)
+    sent?.map_or(Err(RuntimeError::NoEffect(id)), |row| Ok(Some(row)))
 }
 
 /// Takes up what a runtime that was killed left, when nobody runs one now: a client without a runtime
