@@ -109,22 +109,39 @@ pub enum Gone {
 /// Leave for one effect on one subject at one commit. Only [`judge`] makes one, it cannot be copied,
 /// and it is used up by the write it allows.
 ///
-/// ```compile_fail,E0451
-/// use steward_rules::{guard::EffectPermit, ids::RepoName, power::EffectClass};
-/// let forged = EffectPermit {
-///     class: EffectClass::Merge,
-///     host: "github.com".to_owned(),
-///     repo: RepoName::parse("octo/app").unwrap(),
-///     number: Some(1),
-///     head: None,
-///     account: "octo".to_owned(),
-///     step: steward_rules::guard::Step::Send,
-/// };
+/// ```
+/// use steward_rules::guard::{EffectPermit, Step};
+/// fn used(permit: EffectPermit) -> (Option<i64>, Step) {
+///     (permit.number(), permit.step())
+/// }
 /// ```
 ///
-/// ```compile_fail,E0599
-/// fn twice(permit: &steward_rules::guard::EffectPermit) -> steward_rules::guard::EffectPermit {
-///     permit.clone()
+/// ```compile_fail
+/// use steward_rules::guard::{EffectPermit, Step};
+/// fn forged(permit: EffectPermit) -> EffectPermit {
+///     EffectPermit { step: Step::Send, ..permit }
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use steward_rules::guard::{EffectPermit, Step};
+/// fn turned(mut permit: EffectPermit) -> EffectPermit {
+///     permit.step = Step::TakeBack;
+///     permit
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use steward_rules::guard::EffectPermit;
+/// fn twice(permit: EffectPermit) -> [EffectPermit; 2] {
+///     [EffectPermit::clone(&permit), permit]
+/// }
+/// ```
+///
+/// ```compile_fail
+/// use steward_rules::guard::EffectPermit;
+/// fn read(text: &str) -> EffectPermit {
+///     serde_json::from_str(text).unwrap()
 /// }
 /// ```
 #[derive(Debug, PartialEq, Eq)]

@@ -33,6 +33,10 @@ pub fn test(words: &[String]) -> Result<()> {
     stages.stage("licences", &[], |_| licences());
     stages.stage("build", &["set-up"], |_| done(must(cargo().args(["build", "--workspace"]))));
     stages.stage("rust tests", &["build"], |tally| rust_tests(&home, &ready, Suite::AllButWindow, tally));
+    // Permits that cannot be forged: code that must not compile is in the examples of `rules`.
+    stages.stage("forgeries", &["set-up"], |_| {
+        done(must(cargo().args(["test", "--quiet", "--doc", "--package", "steward-rules"])))
+    });
     stages.stage("generated files", &["rust tests"], |_| generated());
     stages.stage("window check", &["set-up"], |_| npm("check"));
     stages.stage("window tests", &["set-up"], |tally| npm_counting(&home, "test", tally));

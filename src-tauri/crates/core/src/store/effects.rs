@@ -222,12 +222,12 @@ pub fn suggested(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
     tx.query_all(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.state = 'suggested' ORDER BY e.id"), [], read)
 }
 
-/// The effects of a review that are not over, oldest first.
-pub fn open_of_review(tx: &ReadTx<'_>, review: ReviewId) -> Result<Vec<EffectRow>, StoreError> {
+/// The effects of a review that still ask for something and were not sent, oldest first.
+pub fn unsent_of_review(tx: &ReadTx<'_>, review: ReviewId) -> Result<Vec<EffectRow>, StoreError> {
     tx.query_all(
         &format!(
             "SELECT {COLUMNS} FROM {FROM} WHERE e.review = :review
-               AND e.state IN ('wanted', 'suggested', 'approved') ORDER BY e.id"
+               AND e.state IN ('wanted', 'suggested', 'approved', 'failed') ORDER BY e.id"
         ),
         named_params! { ":review": review.0 },
         read,

@@ -4,6 +4,8 @@ use chrono::{DateTime, Duration, Utc};
 use steward_rules::guard::Subject;
 use steward_rules::ids::{PullNumber, RepoName};
 use steward_rules::outgoing;
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::Untrusted;
 
 use crate::github::types::{Comment, Pull};
 use crate::github::{Client, GitHubError, NetworkFault};
@@ -123,7 +125,11 @@ fn no_client(error: NoAccount) -> Fault {
 
 /// The journal's words for a failure of GitHub.
 pub(super) fn why(error: &GitHubError) -> Why {
-    Why::new(error.slug(), error.to_string())
+    let said = error.said().map(|said| Untrusted::new(Engine::shared().redact(said.as_data())).one_line(200));
+    match said {
+        Some(said) => Why::new(error.slug(), format!("{error}: {said}")),
+        None => Why::new(error.slug(), error.to_string()),
+    }
 }
 
 /// How long until it is tried again.

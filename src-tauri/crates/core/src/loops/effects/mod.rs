@@ -5,11 +5,13 @@ pub mod powers;
 mod send;
 mod want;
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use steward_rules::guard::Refusal;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
 pub use send::{Progress, Sending};
@@ -82,15 +84,32 @@ async fn pass(
         powers::settle(ctx).await?;
         withdraw_observed(ctx).await?;
     }
+    // A host that is slow holds up nobody else's.
+    let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for row in ctx.store.read(effects::to_do).await? {
         // A new file may have what this one waits for.
-        if !is_due(&row, ctx.clock.now()) && !(fresh_config && waits_for_person(&row)) {
-            continue;
+        if is_due(&row, ctx.clock.now()) || (fresh_config && waits_for_person(&row)) {
+            hosts.entry(row.host).or_default().push(row.id);
         }
-        drive(ctx, row.id, stop).await?;
-        if stop.is_cancelled() {
-            return Ok(None);
-        }
+    }
+    let mut driven = JoinSet::new();
+    for ids in hosts.into_values() {
+        let (ctx, stop) = (ctx.clone(), stop.clone());
+        driven.spawn(async move {
+            for id in ids {
+                drive(&ctx, id, &stop).await?;
+                if stop.is_cancelled() {
+                    break;
+                }
+            }
+            Ok::<_, StoreError>(())
+        });
+    }
+    while let Some(ended) = driven.join_next().await {
+        ended.map_err(|error| StoreError::Value(format!("a defect of Steward: {error}")))??;
+    }
+    if stop.is_cancelled() {
+        return Ok(None);
     }
     let waiting = ctx.store.read(effects::to_do).await?;
     Ok(waiting.iter().filter_map(|row| row.retry_at).min())

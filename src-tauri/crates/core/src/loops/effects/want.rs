@@ -162,7 +162,11 @@ pub fn retire(tx: &WriteTx<'_>, id: i64, last_word: Option<&str>) -> Result<(), 
 
 /// A review turned stale: what it wanted and was not sent is of no use any more.
 pub fn turned_stale(tx: &WriteTx<'_>, review: ReviewId, reason: StaleReason) -> Result<(), StoreError> {
-    for row in effects::open_of_review(tx, review)? {
+    for row in effects::unsent_of_review(tx, review)? {
+        if row.state == State::Failed {
+            retire(tx, row.id, None)?;
+            continue;
+        }
         let why = Why::new("stale", guard::Gone::Stale { why: reason }.message());
         if effects::end(tx, row.id, State::Obsolete, &why)? {
             retire(tx, row.id, None)?;

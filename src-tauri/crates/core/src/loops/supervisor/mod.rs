@@ -119,6 +119,7 @@ impl Runtime {
             .await
             .map_err(|_| StoreError::Stopped)??;
         recover::all(&ctx).await?;
+        effects::powers::settle(&ctx).await?;
         mark_tick(&ctx).await?;
         Ok(Self {
             ctx,
