@@ -18,6 +18,7 @@ use steward_rules::questions::need::{Arrival, Need, Origin};
 
 use crate::desk::Desk;
 
+mod claude;
 mod watching;
 
 const ON: &str = "questions: {enabled: true, owner: leon, keys: true}\n";

@@ -1,8 +1,6 @@
 //! The watch over real panes: what is raised, what is gone, and what is said of panes nobody can see.
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::time::{Duration, Instant};
+use std::path::Path;
 
 use steward_core::loops::questions::{self, Watch, carry, last_tick};
 use steward_core::store::inbox::{self, EntryState, Kind};
@@ -11,74 +9,42 @@ use steward_core::store::needs::{self, NeedState};
 use steward_core::store::roster::{self, MemberRow};
 use steward_core::store::{StoreError, notices};
 use steward_core::tmux::Tmux;
+use steward_kit::tmux::{TmuxServer, is_there_or_say};
 use steward_rules::questions::delivery::Stage;
 use steward_rules::questions::escalation;
 
 use super::{newest, waiting};
 use crate::desk::Desk;
 
-/// A tmux server of this test's own.
+/// A tmux server of this test's own, and scripts in its panes.
 struct Server {
-    folder: tempfile::TempDir,
+    tmux: TmuxServer,
     scripts: std::cell::Cell<u32>,
 }
 
 impl Server {
     fn start(desk: &Desk) -> Option<Self> {
-        if !Command::new("tmux").arg("-V").output().is_ok_and(|out| out.status.success()) {
-            eprintln!("skipped: no tmux on PATH (`cargo xtask test` installs it)");
+        if !is_there_or_say() {
             return None;
         }
-        let server = Self { folder: tempfile::tempdir().unwrap(), scripts: std::cell::Cell::new(0) };
+        let server = Self { tmux: TmuxServer::new(), scripts: std::cell::Cell::new(0) };
+        desk.ctx.use_tmux(Tmux::at(&server.tmux.socket()).unwrap());
         // A shell under another name: with a shell in front an agent counts as ended.
-        std::fs::copy("/bin/sh", server.folder.path().join("agent")).unwrap();
-        desk.ctx.use_tmux(Tmux::at(&server.socket()).unwrap());
+        std::fs::copy("/bin/sh", server.tmux.folder().join("agent")).unwrap();
         Some(server)
-    }
-
-    fn socket(&self) -> PathBuf {
-        self.folder.path().join("socket")
-    }
-
-    fn tmux(&self, args: &[&str]) -> String {
-        let out = Command::new("tmux")
-            .args(["-u", "-f", "/dev/null", "-S"])
-            .arg(self.socket())
-            .args(args)
-            .env_remove("TMUX")
-            .env("LC_ALL", "C.UTF-8")
-            .output()
-            .unwrap();
-        assert!(out.status.success(), "tmux {args:?}: {}", String::from_utf8_lossy(&out.stderr));
-        String::from_utf8_lossy(&out.stdout).trim_end_matches('\n').to_owned()
     }
 
     /// Runs a shell script in a new pane.
     fn script(&self, lines: &str) -> String {
         self.scripts.set(self.scripts.get() + 1);
-        let file = self.folder.path().join(format!("script-{}", self.scripts.get()));
+        let file = self.tmux.folder().join(format!("script-{}", self.scripts.get()));
         std::fs::write(&file, lines).unwrap();
-        let command = format!("exec {} {}", self.folder.path().join("agent").display(), file.display());
-        self.tmux(&["new-session", "-d", "-P", "-F", "#{pane_id}", "-x", "100", "-y", "30", "--", &command])
+        let agent = self.tmux.folder().join("agent");
+        self.tmux.start((100, 30), &[&agent.to_string_lossy(), &file.to_string_lossy()])
     }
 
     fn until_shows(&self, pane: &str, words: &str) {
-        let deadline = Instant::now() + Duration::from_secs(20);
-        loop {
-            let shown = self.tmux(&["capture-pane", "-p", "-t", pane]);
-            if shown.contains(words) {
-                return;
-            }
-            assert!(Instant::now() < deadline, "{pane} never showed {words:?}:\n{shown}");
-            std::thread::sleep(Duration::from_millis(30));
-        }
-    }
-}
-
-impl Drop for Server {
-    fn drop(&mut self) {
-        // Ends this server alone: it is named by its socket.
-        let _ = Command::new("tmux").arg("-S").arg(self.socket()).arg("kill-server").output();
+        self.tmux.until_shows(pane, |text| text.contains(words));
     }
 }
 
@@ -194,7 +160,7 @@ fn prompting(answered: &Path) -> String {
 async fn a_permission_prompt_is_raised_once_and_allowed_by_its_one_key() {
     let desk = Desk::new();
     let Some(server) = Server::start(&desk) else { return };
-    let answered = server.folder.path().join("key");
+    let answered = server.tmux.folder().join("key");
     let pane = server.script(&prompting(&answered));
     server.until_shows(&pane, "Esc to cancel");
     watched(&desk, &[("coord", &pane, ", adapter: claude")]);
@@ -219,7 +185,7 @@ async fn a_permission_prompt_is_raised_once_and_allowed_by_its_one_key() {
 async fn a_prompt_that_was_answered_in_its_pane_leaves_the_queue_and_its_answer_goes_nowhere() {
     let desk = Desk::new();
     let Some(server) = Server::start(&desk) else { return };
-    let answered = server.folder.path().join("key");
+    let answered = server.tmux.folder().join("key");
     let pane = server.script(&prompting(&answered));
     server.until_shows(&pane, "Esc to cancel");
     watched(&desk, &[("coord", &pane, ", adapter: claude")]);
@@ -228,7 +194,7 @@ async fn a_prompt_that_was_answered_in_its_pane_leaves_the_queue_and_its_answer_
     let need = desk.ctx.store.read(needs::open).await.unwrap().remove(0);
     // The owner decides, and meanwhile somebody answers in the terminal.
     questions::press(&desk.ctx, need.id, Press::Deny).await.unwrap();
-    server.tmux(&["send-keys", "-t", &pane, "-l", "--", "3"]);
+    server.tmux.tmux(&["send-keys", "-t", &pane, "-l", "--", "3"]);
     server.until_shows(&pane, "it went on");
     assert_eq!(carry(&desk.ctx).await.unwrap(), 1);
     let answer = newest(&desk.ctx, need.id).await;
@@ -281,4 +247,28 @@ async fn a_member_is_briefed_once_and_only_where_keys_are_allowed() {
     assert!(refused.contains("one line only"), "{refused}");
     let again = member.clone();
     assert!(!desk.ctx.store.read(move |tx| questions::briefed(tx, &again)).await.unwrap());
+}
+
+#[tokio::test]
+async fn panes_that_draw_nothing_cost_one_subprocess_a_tick() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let panes: Vec<String> = (0..12).map(|_| server.script(EDITOR)).collect();
+    for pane in &panes {
+        server.until_shows(pane, "> ");
+    }
+    let names: Vec<String> = (0..12).map(|number| format!("agent{number}")).collect();
+    let members: Vec<(&str, &str, &str)> =
+        names.iter().zip(&panes).map(|(name, pane)| (name.as_str(), pane.as_str(), "")).collect();
+    watched(&desk, &members);
+    // Past what tmux says of when each pane last drew something.
+    desk.clock.forward(chrono::Duration::days(400));
+    let mut watch = Watch::default();
+    watch.tick(&desk.ctx).await.unwrap();
+    let (states, tmux) = (line(&desk).await, desk.ctx.tmux().unwrap());
+    assert!(!states.contains("unwatchable"), "{states}");
+    let before = tmux.started();
+    watch.tick(&desk.ctx).await.unwrap();
+    assert_eq!(tmux.started() - before, 1, "{states}");
+    assert_eq!(line(&desk).await, states, "what draws nothing is what it was");
 }

@@ -44,7 +44,10 @@ pub async fn serve(
             let is_told = tokio::select! {
                 () = stop.cancelled() => return,
                 _ = every.tick() => false,
-                changed = topics.changed() => changed.is_ok(),
+                changed = topics.changed() => match changed {
+                    Ok(()) => true,
+                    Err(_) => return,
+                },
             };
             report(serving.tick(is_told).await);
         }

@@ -165,17 +165,24 @@ impl Watch {
     fn remember(&mut self, now: DateTime<Utc>, sight: &Sight) {
         match (&sight.look, sight.activity) {
             (Look::Seen | Look::Empty, Some(activity)) => {
-                let hot = match sight.judged.as_ref().map(|judged| state_of(&judged.state)) {
-                    Some(MemberState::Working | MemberState::Unknown | MemberState::Unwatchable) | None => {
-                        true
-                    }
-                    Some(MemberState::Waiting | MemberState::Idle | MemberState::Error) => false,
-                };
+                let hot = sight.judged.as_ref().is_none_or(|judged| may_change(&judged.state));
                 self.last.insert(sight.key.clone(), Last { activity, looked_at: now.timestamp(), hot });
             }
             (Look::Failed(_), _) => drop(self.last.remove(&sight.key)),
             (Look::Seen | Look::Empty | Look::Unchanged | Look::NoPane, _) => {}
         }
+    }
+}
+
+/// True when a state may become another one although nothing is drawn.
+fn may_change(state: &PaneState) -> bool {
+    match state {
+        PaneState::Working | PaneState::Unwatchable => true,
+        PaneState::Unknown { why } => match why {
+            Unsure::LookAgain | Unsure::Empty | Unsure::Stuck => true,
+            Unsure::Unrecognised => false,
+        },
+        PaneState::Waiting { .. } | PaneState::Idle | PaneState::Error { .. } => false,
     }
 }
 

@@ -6,7 +6,7 @@ use crate::frames;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
-use crate::store::{Durability, StoreError, attached, inbox, outbox, reviews};
+use crate::store::{Durability, StoreError, attached, inbox, needs, outbox, reviews};
 use crate::telemetry;
 
 /// Topics older than this are of no use: a window that slept refetches everything.
@@ -22,6 +22,7 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
         .write(Durability::Normal, move |tx| {
             outbox::prune(tx, now - TOPICS_KEPT)?;
             inbox::prune(tx, done)?;
+            needs::prune(tx, done)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;
