@@ -258,7 +258,9 @@ async fn a_repository_without_anything_to_send_costs_nothing() {
     tokio::time::sleep(Duration::from_secs(1)).await;
     let topics = office.ctx.store.topics_since(before).await.unwrap().names;
     assert!(!topics.iter().any(|topic| topic.starts_with("effect") || topic == "powers"), "{topics:?}");
-    assert!(world.exchanges().iter().all(|exchange| exchange.operation != LIST && exchange.operation != POST));
+    assert!(
+        world.exchanges().iter().all(|exchange| exchange.operation != LIST && exchange.operation != POST)
+    );
     runtime.stop().await;
 }
 
