@@ -53,10 +53,10 @@ test("every page in every look and width is accessible and fits", {
     /** @returns {Promise<any[]>} */
     const pulls = async () => (await call("repository_board", { name: "octo/app" })).pulls;
     await call("observe_now", {}).catch(() => null);
-    await until(
-      "the board",
-      async () => (await pulls()).every((one) => one.task !== null) && (await pulls()).length > 5,
-    );
+    await until("both boards", async () => {
+      const { repositories } = await call("repository_list", {});
+      return repositories.every((/** @type {any} */ one) => one.observedAt !== null);
+    });
     for (const number of [1, 2, 4]) {
       const pull = (await pulls()).find((one) => one.number === number);
       await judged(pull.task, ACCEPTED);

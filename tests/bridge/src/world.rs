@@ -81,7 +81,7 @@ pub fn configure(home: &Home, world: &World) -> Result<()> {
     let host = world.base().trim_start_matches("http://");
     // A test judges more in its minute than a person in an hour.
     let text =
-        format!("accounts:\n  - host: \"{host}\"\n    login: {OCTO}\nreview:\n  maxReviewsPerHour: 30\n");
+        format!("accounts:\n  - host: \"{host}\"\n    login: {OCTO}\nreview:\n  maxReviewsPerHour: 24\n");
     std::fs::write(&path, text).with_context(|| format!("writing {}", path.display()))
 }
 
