@@ -1,6 +1,9 @@
 //! Tasks and gates from the command line, with no account and no agent.
 
-use crate::desk::Desk;
+use steward_github_double::World;
+use steward_kit::pty;
+
+use crate::desk::{Desk, steward};
 
 #[test]
 fn a_branch_is_judged_by_all_eleven_gates_without_any_agent() {
@@ -95,4 +98,40 @@ fn a_screenshot_that_lies_in_the_worktree_does_not_make_itself_stale() {
     assert_eq!(desk.person(&attach).ok().json()["fresh"], true);
     desk.repo.write("src/new.rs", b"not committed");
     assert_eq!(desk.person(&attach).ok().json()["fresh"], false, "other uncommitted work still counts");
+}
+
+#[test]
+fn a_pull_request_becomes_a_task_and_is_judged_without_any_checkout() {
+    const TOKEN: &str = "made-up-token-1";
+    let (desk, world) = (Desk::new(), World::start());
+    world.token("octo", TOKEN, &["repo"]);
+    let app = world.repo("octo/app");
+    let head = app.push("feat", "feat: more", &[("src/more.rs", "pub fn more() {}\n")]);
+    app.open_pull("octo", "feat", "feat: more");
+    let host = world.base().trim_start_matches("http://").to_owned();
+    let person =
+        |args: &[&str]| pty::person_with(&desk.home, steward(), args, &[("STEWARD_GITHUB_TOKEN", TOKEN)]);
+    let signed_out = person(&["task", "add", "--pr", "octo/app#1", "--json"]);
+    assert_eq!((signed_out.code, &signed_out.json()["error"]["code"]), (1, &"signed_out".into()));
+    person(&["auth", "login", "--host", &host]).ok();
+    let task = person(&["task", "add", "--pr", "octo/app#1", "--json"]).ok().json();
+    assert_eq!((&task["pull"], &task["head"]), (&1.into(), &head.as_str().into()));
+    assert_eq!(task["pullUrl"], format!("https://{host}/octo/app/pull/1"));
+    let address = format!("http://{host}/octo/app/pull/1");
+    assert_eq!(person(&["task", "add", "--pr", &address, "--json"]).ok().json()["id"], task["id"]);
+    let gates = person(&["task", "gates", "1", "--json"]).ok().json();
+    let state = |id: &str| {
+        let gates = gates["gates"].as_array().expect("a list");
+        gates.iter().find(|gate| gate["id"] == id).expect("each gate is there")["state"].clone()
+    };
+    assert_eq!((state("no_secrets"), state("not_stacked")), ("pass".into(), "pass".into()));
+    assert_eq!(state("pr_hygiene"), "fail", "it has no description");
+    assert!(person(&["task", "list"]).ok().stdout.contains("octo/app#1"));
+    for wrong in ["octo/app", "octo/app#x", "https://github.com/octo/app/issues/1"] {
+        assert_eq!(person(&["task", "add", "--pr", wrong, "--json"]).code, 2, "{wrong}");
+    }
+    assert_eq!(person(&["task", "add", "--pr", "octo/app#1", "--workspace", "app"]).code, 2);
+    assert_eq!(person(&["task", "add", "--workspace", "app"]).code, 2);
+    let missing = person(&["task", "add", "--pr", "octo/app#9", "--json"]);
+    assert_eq!((missing.code, &missing.json()["error"]["code"]), (1, &"not_found".into()));
 }

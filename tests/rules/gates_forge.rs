@@ -329,6 +329,16 @@ fn ones_own_pull_among_the_open_ones_is_no_other() {
 }
 
 #[test]
+fn while_ones_own_pull_is_unread_no_other_can_be_told_from_it() {
+    let evidence = Evidence {
+        pull: Reading::unread(Cause::ForgeFailed, "502"),
+        other_pulls: Reading::known(vec![other_pull(12, &[0xc1, 0xc2], &[])]),
+        ..good()
+    };
+    expect(&evidence, GateId::NotStacked, UNDECIDED);
+}
+
+#[test]
 fn c39_an_unread_list_of_pulls_is_undecided() {
     let evidence = Evidence { other_pulls: Reading::unread(Cause::ForgeFailed, "502"), ..good() };
     expect(&evidence, GateId::NotStacked, UNDECIDED);

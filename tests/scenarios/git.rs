@@ -338,6 +338,35 @@ fn a_remote_is_named_without_its_credentials() {
 }
 
 #[test]
+fn a_clone_of_many_packs_is_put_together_and_keeps_what_its_workspace_forgets() {
+    let world = World::new();
+    let clone = world.clone();
+    let main = world.workspace().branch_tip("main").unwrap();
+    world.repo.branch("fix");
+    let heads: Vec<Sha> = (0..40)
+        .map(|n| sha(&world.repo.commit(&format!("fix {n}"), &[("f", Some(format!("{n}\n").as_bytes()))])))
+        .collect();
+    for (n, head) in heads.iter().enumerate() {
+        clone.pin(TaskId(n as i64 + 1), head, Some(&main)).unwrap();
+    }
+    let packs = || {
+        let folder = std::fs::read_dir(clone.dir().join("objects/pack")).unwrap().flatten();
+        folder.filter(|entry| entry.path().extension().is_some_and(|end| end == "pack")).count()
+    };
+    assert_eq!(packs(), 40);
+    assert!(clone.tidy().unwrap());
+    assert!(packs() < 10, "{} packs are left", packs());
+    assert!(!clone.tidy().unwrap(), "it is tidy now");
+    world.repo.checkout("main");
+    world.repo.git(&["branch", "--quiet", "-D", "fix"]);
+    world.repo.git(&["reflog", "expire", "--expire=now", "--all"]);
+    world.repo.git(&["gc", "--quiet", "--prune=now"]);
+    for head in &heads {
+        assert!(clone.has_commit(head).unwrap(), "{head}");
+    }
+}
+
+#[test]
 fn a_pinned_head_outlives_its_branch() {
     let world = World::new();
     world.repo.branch("fix");

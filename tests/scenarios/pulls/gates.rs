@@ -1,6 +1,7 @@
 //! The gates that need GitHub, from what it really says and from objects that were really fetched.
 
 use steward_core::loops::task;
+use steward_core::store::attached;
 use steward_github_double::Fault;
 use steward_rules::review::gate::{GateId, GateState, cap};
 use steward_rules::review::verdict::Verdict;
@@ -297,6 +298,34 @@ async fn a_pull_request_of_a_fork_is_judged_from_its_own_ref_even_when_the_fork_
     assert_eq!(scene.cap(task).await, Some(Verdict::Accepted));
     fork.delete();
     assert_eq!(scene.cap(task).await, Some(Verdict::Accepted));
+}
+
+#[tokio::test]
+async fn frames_of_a_pull_request_are_stamped_with_its_head_or_that_of_the_checkout_they_lie_in() {
+    let scene = Scene::new();
+    let app = scene.app();
+    let head = app.push("feat", "feat: more", &[("web/a.html", "<p>a</p>\n")]);
+    app.open_pull("octo", "feat", "feat: more").body(BODY);
+    let task = scene.add(1).await;
+    is(scene.gate(task, GateId::FramesFresh).await, Fail, "");
+    let mut shade = 0;
+    for width in [1280, 390] {
+        for theme in ["light", "dark"] {
+            shade += 1;
+            crate::frames::attach(&scene.desk, task, width, theme, shade).await.expect("attached");
+        }
+    }
+    is(scene.gate(task, GateId::FramesFresh).await, Pass, "");
+    // A picture out of somebody's checkout shows what stands there.
+    let checkout = scene.checkout();
+    let stands = checkout.head();
+    let inside = checkout.path().join("shot.png");
+    std::fs::rename(scene.desk.root.join("shot.png"), &inside).unwrap();
+    let document = task::documents::FrameDocument { width: 390, theme: "dark".into(), scale: 1, route: None };
+    let id = task::attach_frame(&scene.desk.ctx, task, &inside, document).await.expect("attached");
+    let rows = scene.desk.ctx.store.read(move |tx| attached::frames(tx, task)).await.unwrap();
+    let of = |wanted| rows.iter().find(|row| row.frame.id == wanted).unwrap().frame.sha.to_string();
+    assert_eq!((of(id), of(rows[0].frame.id)), (stands, head));
 }
 
 #[tokio::test]

@@ -56,6 +56,12 @@ impl BareClone {
         Self::open_as(git, clones, &hex::encode(key), b"")
     }
 
+    /// The clone in this folder, unless it is none or was given up.
+    pub(super) fn at(git: &Git, dir: &Path) -> Option<Self> {
+        let is_one = dir.extension().is_some_and(|end| end == "git") && dir.join(GUARD).is_file();
+        (is_one && !dir.join(BROKEN).exists()).then(|| Self { git: git.clone(), dir: dir.to_owned() })
+    }
+
     fn open_as(git: &Git, clones: &Path, key: &str, alternates: &[u8]) -> Result<Self, GitError> {
         for number in 1_u32.. {
             let dir = clones.join(format!("{}-{number}.git", &key[..16]));

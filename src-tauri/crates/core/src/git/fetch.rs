@@ -187,6 +187,11 @@ impl BareClone {
         if self.is_as_wanted(wanted)?.is_empty() {
             return Ok(());
         }
+        let failed = |detail: String| GitError::Fetch { from: line.shown(), detail };
+        if let Some(odd) = wanted.iter().find(|one| !is_plain(&one.from)) {
+            let shown = steward_rules::untrusted::Untrusted::new(odd.from.as_str()).one_line(100);
+            return Err(failed(format!("{shown} is no name of a ref")));
+        }
         let _held = self.guard()?;
         let missing = self.is_as_wanted(wanted)?;
         if missing.is_empty() {
@@ -212,7 +217,6 @@ impl BareClone {
         let url = line.url();
         args.extend(["--", &url]);
         let call = self.call(&args).stdin(specs.into_bytes()).limits(FETCH).cancel(cancel);
-        let failed = |detail: String| GitError::Fetch { from: line.shown(), detail };
         match line.equip(call).exit_code()? {
             (Some(0), _) => {}
             (_, words) => return Err(failed(line.scrubbed(&words))),
@@ -290,6 +294,11 @@ impl BareClone {
     }
 }
 
+/// True for a name that means itself in a list of refs to fetch: no wildcard, no second side, one line.
+fn is_plain(name: &str) -> bool {
+    !name.bytes().any(|b| b <= b' ' || b == 0x7f || b"*?[\\^~:".contains(&b)) && !name.contains("..")
+}
+
 /// True when it is the objects that git does not take in, not the way to them.
 fn is_fault(detail: &str) -> bool {
     detail.starts_with("object ")
@@ -327,5 +336,13 @@ mod tests {
             line("github.com", Access::Https { token: "made-up".to_owned().into(), way: Way::default() });
         let said = format!("header {} and made-up", basic(&"made-up".to_owned().into()));
         assert_eq!(line.scrubbed(&said), "header *** and ***");
+    }
+
+    #[test]
+    fn a_name_that_would_ask_for_more_than_itself_is_none() {
+        assert!(is_plain("refs/heads/feat/\u{e4}#1") && is_plain("refs/pull/1/head"));
+        for odd in ["refs/heads/*", "refs/heads/a:b", "refs/heads/a\n+refs/heads/b", "refs/heads/..", "a b"] {
+            assert!(!is_plain(odd), "{odd:?}");
+        }
     }
 }

@@ -10,6 +10,7 @@ mod names;
 mod objects;
 mod remote;
 mod runner;
+mod tidy;
 mod workspace;
 
 pub use clone::{BareClone, Tip};

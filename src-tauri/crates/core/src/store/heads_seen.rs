@@ -44,8 +44,9 @@ pub fn note(
     Ok(tx.now())
 }
 
-/// Forgets heads that were first seen longer ago than this.
-pub(super) fn prune(tx: &WriteTx<'_>, kept: Duration) -> Result<usize, StoreError> {
+/// Forgets heads that were first seen longer ago than this. One that is still judged then is given its
+/// first ten minutes again.
+pub fn prune(tx: &WriteTx<'_>, kept: Duration) -> Result<usize, StoreError> {
     tx.execute(
         "DELETE FROM heads_seen WHERE seen_at < :before",
         named_params! { ":before": At(tx.now() - kept) },

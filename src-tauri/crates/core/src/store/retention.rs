@@ -4,7 +4,7 @@ use chrono::Duration;
 use rusqlite::named_params;
 
 use super::sql::At;
-use super::{StoreError, WriteTx, heads_seen, inbox, outbox};
+use super::{StoreError, WriteTx, inbox, outbox};
 use crate::config::Retention;
 
 /// Topics older than this have reached every window.
@@ -22,8 +22,6 @@ pub struct Pruned {
 /// Forgets what is older than its key allows, as of the transaction's `now`.
 pub fn prune(tx: &WriteTx<'_>, retention: &Retention) -> Result<Pruned, StoreError> {
     let days = |days: u32| At(tx.now() - Duration::days(days.into()));
-    // A head whose first sight is forgotten would be given its ten minutes again.
-    heads_seen::prune(tx, Duration::days(i64::from(retention.observation_days).max(30)))?;
     Ok(Pruned {
         steps: tx.execute(
             "DELETE FROM review_steps WHERE at < :before

@@ -3,10 +3,11 @@
 use chrono::{DateTime, Utc};
 
 use crate::frames;
+use crate::git::BareClone;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
-use crate::store::{Durability, StoreError, attached, inbox, needs, outbox, reviews};
+use crate::store::{Durability, StoreError, attached, heads_seen, inbox, needs, outbox, reviews};
 use crate::telemetry;
 
 /// Topics older than this are of no use: a window that slept refetches everything.
@@ -17,18 +18,24 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
     let now = ctx.clock.now();
     let days = |days: u32| -> DateTime<Utc> { now - chrono::Duration::days(i64::from(days)) };
     let (done, pictures) = (days(keep.done_days), days(keep.frame_days));
+    let heads = chrono::Duration::days(i64::from(keep.observation_days.max(30)));
     let files = ctx
         .store
         .write(Durability::Normal, move |tx| {
             outbox::prune(tx, now - TOPICS_KEPT)?;
             inbox::prune(tx, done)?;
             needs::prune(tx, done)?;
+            heads_seen::prune(tx, heads)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;
     let running: Vec<_> = ctx.store.read(reviews::open).await?.into_iter().map(|(id, ..)| id).collect();
     let (home, seats) = (ctx.home.clone(), days(keep.seat_days));
+    let (git, clones) = (ctx.git().ok(), ctx.home.clones());
     let swept = tokio::task::spawn_blocking(move || {
+        if let Some(git) = git {
+            BareClone::tidy_all(&git, &clones);
+        }
         frames::forget(&home, &files);
         folders::sweep(&home, &running, Some(seats));
         if let Err(error) = telemetry::prune(home.logs(), now, keep.logs_days) {
