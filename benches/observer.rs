@@ -281,7 +281,7 @@ fn report(rows: &[Row], load: &Value) -> Result<()> {
         page,
         "\nA quiet look asks {:.0} times less often than the naive client, and uses {:.0} times fewer points; a naive client with ETags uses {} \
          points and as many requests. The last look, over {}, took {} s of work and at most {} of memory, the double in the same process \
-         counted and everything built without optimisation (goal: under 60 s).",
+         counted, its gits not, and everything built without optimisation (goal: under 60 s).",
         naive.0 as f64 / ours.0 as f64,
         naive.1 as f64 / ours.1 as f64,
         kept.1,

@@ -113,6 +113,13 @@ async fn fault_01_a_page_that_is_too_heavy_is_halved() {
         .filter_map(|exchange| exchange.request["variables"]["pulls"].as_array().map(Vec::len))
         .collect();
     assert_eq!(sizes, [60, 60, 60, 30, 30]);
+    // What was too heavy once is not tried again.
+    let from = desk.world.exchanges().len();
+    desk.tick().await;
+    let asked = desk.world.exchanges();
+    let sizes =
+        asked[from..].iter().filter_map(|one| Some(one.request["variables"]["pulls"].as_array()?.len()));
+    assert_eq!(sizes.collect::<Vec<_>>(), [30, 30]);
     assert_eq!(desk.open("octo/app").await.0.len(), 60);
 }
 

@@ -9,7 +9,7 @@ use steward_core::api::{Api, dispatch};
 use steward_core::lock::HolderKind;
 use steward_core::loops::observer::standing;
 use steward_core::loops::supervisor::{Nowhere, Runtime};
-use steward_core::store::tasks;
+use steward_core::store::{pulls, tasks};
 use steward_rules::caller::Caller;
 use steward_rules::observing::ObserverState;
 
@@ -172,6 +172,30 @@ async fn the_board_shows_what_was_seen_with_its_task_and_nothing_that_runs_in_a_
     assert_eq!(listed[1]["observedAt"], "2026-11-30T10:00:00Z");
     let unknown = ask(&api, "repository_board", json!({ "name": "octo/other" })).await.unwrap_err();
     assert_eq!(unknown.code, ErrorCode::NotFound);
+
+    assert_eq!(listed[0]["unconfirmed"], false);
+    let text = std::fs::read_to_string(desk.home.config_file()).unwrap();
+    let asking = text.replace("name: octo/app\n", "name: octo/app\n    mode: suggest\n");
+    std::fs::write(desk.home.config_file(), asking + "engine: {interval: 2m}\n").unwrap();
+    desk.ctx.config.reread();
+    api.context().config.reread();
+    let page = ask(&api, "repository_list", json!({})).await.unwrap();
+    let listed = page["repositories"].as_array().unwrap();
+    assert_eq!((&listed[0]["mode"], &listed[0]["unconfirmed"]), (&json!("suggest"), &json!(true)));
+    let standing = desk.tick().await;
+    assert_eq!(standing.next_tick, Some(desk.now() + chrono::Duration::minutes(2)), "as the file says");
+
+    // What is closed is forgotten a month after it was last seen.
+    app.pull(2).close("octo");
+    desk.tick().await;
+    let forget = async |desk: &Desk, days: i64| {
+        let before = desk.now() - chrono::Duration::days(days);
+        let prune = move |tx: &steward_core::store::WriteTx<'_>| pulls::prune(tx, before);
+        desk.ctx.store.write(steward_core::store::Durability::Normal, prune).await.unwrap()
+    };
+    desk.pass(chrono::Duration::days(30));
+    assert_eq!(forget(&desk, 30).await, 0);
+    assert_eq!(forget(&desk, 29).await, 1);
 
     // Taken out of the file, its rows go and its tasks stay.
     ask(&api, "repository_remove", json!({ "name": "octo/app" })).await.unwrap();

@@ -149,16 +149,18 @@ fn read_view(
     known: &config::Repository,
     workspaces: &[Cloned],
 ) -> Result<v::RepositoryView, StoreError> {
-    let row = repositories::find(tx, config.host_of(known), &known.name)?;
+    let host = config.host_of(known);
+    let row = repositories::find(tx, host, &known.name)?;
     let open = match &row {
         Some(row) => repositories::open(tx, row.id)?,
         None => Known::default(),
     };
-    let unconfirmed = powers::read(tx, config)?.waits(config.host_of(known), &known.name);
+    let unconfirmed = powers::read(tx, config)?.waits(host, &known.name);
     Ok(v::RepositoryView { unconfirmed, ..repository_view(config, known, row.as_ref(), open, workspaces) })
 }
 
-/// A watched repository as clients see it: what the file says, and what GitHub last said.
+/// A watched repository as clients see it: what the file says, and what GitHub last said. Whether a power
+/// waits for the person is the caller's to add.
 fn repository_view(
     config: &Config,
     known: &config::Repository,

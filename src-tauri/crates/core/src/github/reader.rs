@@ -1,6 +1,7 @@
 //! What can be read of GitHub. Nothing here writes, and nothing here can be made to.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use chrono::{DateTime, Utc};
 use http::HeaderMap;
@@ -169,6 +170,16 @@ impl Reader {
         V: Serialize,
     {
         self.wire.ask(query, variables).await
+    }
+
+    /// How many nodes GitHub answers at once, as far as was seen.
+    pub(super) fn page(&self) -> usize {
+        self.wire.page.load(Ordering::Relaxed)
+    }
+
+    /// Remembers that larger pages were too heavy.
+    pub(super) fn keep_page(&self, size: usize) {
+        self.wire.page.fetch_min(size, Ordering::Relaxed);
     }
 
     /// Asks a GraphQL query over ids; those that GitHub does not have are told apart.

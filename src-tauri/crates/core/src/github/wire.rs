@@ -4,6 +4,7 @@ pub(super) mod write;
 
 use std::io::Read;
 use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
 use std::time::Duration;
 
 use http::header::{
@@ -51,6 +52,8 @@ pub(super) struct Wire {
     max_body: usize,
     at_once: Semaphore,
     pace: Pace,
+    /// The most nodes that one query asks for; it shrinks when GitHub finds a page too heavy.
+    pub(super) page: AtomicUsize,
 }
 
 /// What a [`Wire`] is made of.
@@ -113,6 +116,7 @@ impl Wire {
             max_body: parts.max_body,
             at_once: Semaphore::new(AT_ONCE),
             pace: parts.pace,
+            page: AtomicUsize::new(usize::MAX),
         })
     }
 

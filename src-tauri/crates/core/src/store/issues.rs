@@ -76,6 +76,14 @@ pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId) -> Result<(), StoreEr
     Ok(())
 }
 
+/// Forgets issues that are not open and were last seen before then.
+pub fn prune(tx: &WriteTx<'_>, before: DateTime<Utc>) -> Result<usize, StoreError> {
+    tx.execute(
+        "DELETE FROM issues WHERE state <> 'open' AND seen_at < :before",
+        named_params! { ":before": At(before) },
+    )
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<IssueRow> {
     Ok(IssueRow {
         repository: RepositoryId(row.get("repository")?),

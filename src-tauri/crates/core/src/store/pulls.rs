@@ -182,6 +182,14 @@ pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId, but: &[i64]) -> Resul
     Ok(())
 }
 
+/// Forgets pull requests that are not open and were last seen before then.
+pub fn prune(tx: &WriteTx<'_>, before: DateTime<Utc>) -> Result<usize, StoreError> {
+    tx.execute(
+        "DELETE FROM pulls WHERE state <> 'open' AND seen_at < :before",
+        named_params! { ":before": At(before) },
+    )
+}
+
 fn read(row: &Row<'_>) -> rusqlite::Result<PullRow> {
     Ok(PullRow {
         repository: RepositoryId(row.get("repository")?),

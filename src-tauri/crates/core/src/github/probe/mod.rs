@@ -105,7 +105,7 @@ impl Reader {
     pub async fn probe(&self, pulls: &[String], repositories: &[String]) -> Result<Probe, GitHubError> {
         let mut whole = Probe { pulls: Vec::new(), repositories: Vec::new(), at: self.now() };
         // The repositories go with the first of the pull requests, so that a look is few requests.
-        let mut left = Parts::of(pulls, MOST_IDS);
+        let mut left = Parts::of(pulls, self.page().min(MOST_IDS));
         let (mut places, mut first) = (repositories.chunks(MOST_IDS), true);
         loop {
             let (ids, places) = (left.next(), places.next().unwrap_or_default());
@@ -113,7 +113,10 @@ impl Reader {
             let mut ids = ids;
             let told = loop {
                 match self.probe_part(ids, places).await {
-                    Err(error) if is_heavy(&error) && ids.len() > LEAST_IDS => ids = left.halve(ids),
+                    Err(error) if is_heavy(&error) && ids.len() > LEAST_IDS => {
+                        ids = left.halve(ids);
+                        self.keep_page(ids.len().max(LEAST_IDS));
+                    }
                     told => break told?,
                 }
             };

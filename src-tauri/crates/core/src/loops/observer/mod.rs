@@ -86,15 +86,19 @@ impl Observer {
         let mut every = tokio::time::interval(EVERY);
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut config = self.ctx.config.changes();
+        let mut told = true;
         loop {
-            heard(self.turn().await);
+            heard(self.step(std::mem::take(&mut told)).await);
             // Off means absent: with nothing to look at, only the config file is waited for.
             let on = !self.lanes.is_empty();
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = config.changed() => match changed {
                     // Whatever stood in the way may be mended.
-                    Ok(()) => self.hurry(|outcome| outcome != Outcome::Whole),
+                    Ok(()) => {
+                        told = true;
+                        self.hurry(|outcome| outcome != Outcome::Whole);
+                    }
                     Err(_) => return,
                 },
                 Some(done) = self.running.join_next() => {
@@ -104,25 +108,29 @@ impl Observer {
                     };
                     heard(result);
                 }
-                _ = topics.changed(), if on => {}
+                _ = topics.changed(), if on => told = true,
                 _ = every.tick(), if on => {}
             }
         }
     }
 
-    /// One turn: starts the looks that are due and waits for none.
-    pub async fn turn(&mut self) -> Result<(), StoreError> {
+    /// Starts the looks that are due and waits for none. The database is asked for wishes and sign-ins only
+    /// when it told of something.
+    async fn step(&mut self, told: bool) -> Result<(), StoreError> {
         let config = self.ctx.config.current().config.clone();
         self.plan(&config);
         if self.lanes.is_empty() {
             return self.say(&config, false).await;
+        }
+        let now = self.ctx.clock.now();
+        if !told && !self.lanes.values().any(|lane| !lane.is_running && lane.is_due(now)) {
+            return Ok(());
         }
         let read = |tx: &ReadTx<'_>| Ok::<_, StoreError>((standing::asked(tx)?, sign_ins(tx)?));
         let (asked, signed_in) = self.ctx.store.read(read).await?;
         if self.signed_in.replace(signed_in).is_some_and(|before| before != signed_in) {
             self.hurry(|outcome| outcome == Outcome::SignedOut);
         }
-        let now = self.ctx.clock.now();
         let mut begun = false;
         for (key, lane) in &mut self.lanes {
             if lane.is_running || !(asked.is_some() || lane.is_due(now)) {
@@ -148,7 +156,7 @@ impl Observer {
 
     /// One turn with all its looks, for whoever drives the observer by hand.
     pub async fn whole_turn(&mut self) -> Result<(), StoreError> {
-        self.turn().await?;
+        self.step(true).await?;
         while let Some(done) = self.running.join_next().await {
             match done {
                 Ok((key, result)) => self.ended(key, result).await?,

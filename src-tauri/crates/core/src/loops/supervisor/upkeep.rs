@@ -7,7 +7,9 @@ use crate::git::BareClone;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
-use crate::store::{Durability, StoreError, attached, heads_seen, inbox, needs, outbox, reviews};
+use crate::store::{
+    Durability, StoreError, attached, heads_seen, inbox, issues, needs, outbox, pulls, reviews,
+};
 use crate::telemetry;
 
 /// Topics older than this are of no use: a window that slept refetches everything.
@@ -19,6 +21,7 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
     let days = |days: u32| -> DateTime<Utc> { now - chrono::Duration::days(i64::from(days)) };
     let (done, pictures) = (days(keep.done_days), days(keep.frame_days));
     let heads = chrono::Duration::days(i64::from(keep.observation_days.max(30)));
+    let observed = days(keep.observation_days);
     let files = ctx
         .store
         .write(Durability::Normal, move |tx| {
@@ -26,6 +29,8 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
             inbox::prune(tx, done)?;
             needs::prune(tx, done)?;
             heads_seen::prune(tx, heads)?;
+            pulls::prune(tx, observed)?;
+            issues::prune(tx, observed)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;
