@@ -5,6 +5,7 @@ mod flow;
 mod kill;
 mod powers;
 mod two;
+mod whole;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

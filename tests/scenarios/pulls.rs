@@ -3,7 +3,7 @@
 mod fetching;
 mod gates;
 mod lifecycle;
-mod scene;
+pub(crate) mod scene;
 
 use steward_core::store::tasks::{self, NewPullTask, PullHead, RunState};
 use steward_core::store::{Durability, Store, StoreError, outbox};
