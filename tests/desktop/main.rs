@@ -3,4 +3,5 @@
 mod first_command;
 mod review_flow;
 mod shell;
+mod pull_flow;
 mod sign_in;

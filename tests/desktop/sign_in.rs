@@ -10,14 +10,14 @@ use steward_desktop_tests::process::Running;
 use steward_desktop_tests::{PATIENCE, until};
 use steward_github_double::World;
 
-const TOKEN: &str = "made_up_token_0123456789abcdef";
+pub const TOKEN: &str = "made_up_token_0123456789abcdef";
 
-fn host(world: &World) -> &str {
+pub fn host(world: &World) -> &str {
     world.base().trim_start_matches("http://")
 }
 
 /// Another program puts text on the clipboard and keeps it there.
-fn copied(desk: &Desk, text: &str) -> Result<Running> {
+pub fn copied(desk: &Desk, text: &str) -> Result<Running> {
     let mut command = Command::new("xclip");
     desk.dress(&mut command);
     command.args(["-quiet", "-selection", "clipboard", "-i"]).stdin(Stdio::piped()).stderr(Stdio::null());
