@@ -89,7 +89,6 @@ async fn let_it_comment(page: &Page) {
     page.click("mode-act").await;
     page.click("act-comment_review").await;
     page.click("mode-save").await;
-    page.click("show-powers").await;
     page.says("powers", "comment_review", PATIENCE).await;
     page.click("power-confirm").await;
 }
@@ -149,7 +148,7 @@ async fn each_state_is_seen(page: &Page, world: &World, app: &RepoVerbs<'_>, pul
 async fn a_pull_request_goes_from_opened_to_a_published_verdict() -> Result<()> {
     let Some(agent) = claude::find_or_say() else { return Ok(()) };
     let model = ScriptedModel::start(script()).await;
-    let world = World::start_at(chrono::Utc::now());
+    let world = World::start();
     world.token("octo", TOKEN, &["repo"]);
     let (app, head) = begin(&world);
     let number = app.open_pull("maria", "feat/sums", "Add sums").number();
