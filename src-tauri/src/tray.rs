@@ -171,7 +171,9 @@ mod tests {
             "paused": null, "reviewEnabled": true, "openReviews": 0, "heldReviews": 0, "breakerOpen": false,
             "inboxOpen": 0, "inboxUnread": 0, "tasks": 0, "now": "2026-11-30T00:00:00Z",
             "spend": { "todayUsd": 0.0, "monthUsd": 0.0, "dailyCapUsd": 1.0, "monthlyCapUsd": 1.0,
-                       "unknownToday": 0, "tokensToday": 0, "exhausted": false }
+                       "unknownToday": 0, "tokensToday": 0, "exhausted": false },
+            "observer": { "state": "off", "lastTick": null, "nextTick": null, "problem": null,
+                          "requests": 0, "points": 0, "budgets": [] }
         });
         change(&mut value);
         Ok(serde_json::from_value(value).unwrap())
