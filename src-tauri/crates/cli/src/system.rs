@@ -2,10 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
+use chrono::{DateTime, Utc};
 use clap::CommandFactory;
 use steward_core::api::error::ApiError;
 use steward_core::api::requests::{Nothing, Why};
-use steward_core::api::views::{AgentView, CheckView, RuntimeState, SpendView, Status};
+use steward_core::api::views::{
+    AgentView, CheckView, ObserverState, ObserverView, RuntimeState, SpendView, Status,
+};
 use steward_core::api::{Api, system as api_system};
 use steward_core::home::Home;
 
@@ -57,7 +60,38 @@ fn render_status(s: &Status, out: &Output) -> String {
     table.row(["inbox".to_owned(), format!("{} open, {} unread", s.inbox_open, s.inbox_unread)]);
     table.row(["tasks".to_owned(), s.tasks.to_string()]);
     table.row(["agents".to_owned(), spend_line(&s.spend)]);
+    if let Some(line) = observer_line(&s.observer, s.now) {
+        table.row(["github".to_owned(), line]);
+    }
     table.render()
+}
+
+/// What the observer does; nothing while no repository is watched.
+fn observer_line(o: &ObserverView, now: DateTime<Utc>) -> Option<String> {
+    let word = match o.state {
+        ObserverState::Off => return None,
+        ObserverState::Looking => "looking",
+        ObserverState::Waiting => "watching",
+        ObserverState::Offline => "offline",
+        ObserverState::Limited => "stopped by a limit",
+        ObserverState::SignedOut => "signed out",
+        ObserverState::Incomplete => "not everything is seen",
+    };
+    let mut text = word.to_owned();
+    match o.last_tick {
+        Some(at) => {
+            text += &format!("; last look: {} ({} requests, {} points)", age(now, at), o.requests, o.points)
+        }
+        None => text += "; never looked",
+    }
+    if let Some(next) = o.next_tick {
+        text += &format!(", next at {}", next.format("%H:%M UTC"));
+    }
+    if let Some(problem) = &o.problem {
+        text += &format!("; {}", problem.message);
+        text += &problem.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    }
+    Some(text)
 }
 
 fn spend_line(s: &SpendView) -> String {
@@ -158,4 +192,40 @@ pub fn restore(home: &Home, from: &Path, out: &Output) -> Result<(), ApiError> {
     let done = api_system::restore(home, from, &crate::person::caller_of_this_process())?;
     out.answer(&done, |d| d.message.clone());
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use steward_core::api::views::StatusReason;
+
+    use super::*;
+
+    #[test]
+    fn the_observer_has_a_line_only_where_something_is_watched() {
+        let now: DateTime<Utc> = "2026-11-30T10:05:00Z".parse().expect("a time");
+        let at = |minute: i64| now + chrono::Duration::minutes(minute);
+        let mut view = ObserverView {
+            state: ObserverState::Off,
+            last_tick: None,
+            next_tick: None,
+            problem: None,
+            requests: 3,
+            points: 4,
+            budgets: Vec::new(),
+        };
+        assert_eq!(observer_line(&view, now), None);
+        view.state = ObserverState::Waiting;
+        assert_eq!(observer_line(&view, now).as_deref(), Some("watching; never looked"));
+        (view.last_tick, view.next_tick) = (Some(at(-5)), Some(at(5)));
+        let line = "watching; last look: 5 min (3 requests, 4 points), next at 10:10 UTC";
+        assert_eq!(observer_line(&view, now).as_deref(), Some(line));
+        view.state = ObserverState::Offline;
+        view.problem = Some(StatusReason {
+            code: "network".to_owned(),
+            message: "github.com: no connection".to_owned(),
+            hint: Some("check the network".to_owned()),
+        });
+        let line = observer_line(&view, now).expect("a line");
+        assert!(line.starts_with("offline; last look") && line.ends_with("no connection; check the network"));
+    }
 }
