@@ -118,6 +118,25 @@ async fn fault_07_a_head_that_moves_while_it_is_sent_is_named_by_its_commit_and_
 }
 
 #[tokio::test]
+async fn what_may_have_been_sent_is_looked_for_whatever_became_of_the_powers() {
+    for sent in [false, true] {
+        let world = world();
+        let (office, id) = wanted(&world).await;
+        let mut sending = Sending::new(id);
+        sending.step(&office.ctx).await.unwrap();
+        if sent {
+            sending.step(&office.ctx).await.unwrap();
+        }
+        // Killed there, and the repository is observed from now on.
+        office.config("mode: observe");
+        let row = office.carry(id).await;
+        let expected = if sent { (State::Done, None) } else { (State::Obsolete, Some("observed")) };
+        assert_eq!(stands(&row), expected);
+        assert_eq!(posts(&world), usize::from(sent));
+    }
+}
+
+#[tokio::test]
 async fn a_pull_request_that_was_merged_or_closed_is_not_spoken_in() {
     for merged in [false, true] {
         let world = world();
