@@ -9,16 +9,22 @@ use steward_kit::tmux::{TmuxServer, is_there_or_say};
 use steward_rules::questions::keys::{Hold, NoKey, Obstacle, Permission, Refusal, Typable};
 use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, PaneState, Seen, Shown, judge};
 
-/// Writes down every step, and can stop at one.
+/// Writes down every step, can stop at one, and can do something at one.
 #[derive(Default)]
-struct Steps {
+struct Steps<'a> {
     seen: Vec<Reached>,
     stop_at: Option<Reached>,
+    at: Option<(Reached, &'a (dyn Fn() + Sync))>,
 }
 
-impl Journal for Steps {
+impl Journal for Steps<'_> {
     async fn reached(&mut self, at: Reached) -> bool {
         self.seen.push(at);
+        if let Some((step, act)) = self.at
+            && step == at
+        {
+            act();
+        }
         self.stop_at != Some(at)
     }
 }
@@ -354,15 +360,10 @@ async fn a_prompt_with_nothing_but_standing_options_is_not_allowed() {
 async fn a_server_that_dies_under_an_answer_leaves_it_undelivered() {
     let Some(stage) = Stage::new(Agent::Claude, &["swallow", "9"]) else { return };
     let answer = stage.answer("[app] octo answers: B").await;
-    let tmux = stage.tmux.clone();
-    let (end, ()) = tokio::join!(typed(&stage, &answer), async {
-        loop {
-            if tmux.find_answer(&answer).await.is_ok_and(Shown::is_typed) {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+    let kill = || {
         stage.server.tmux(&["kill-server"]);
-    });
-    assert!(matches!(end.0, Delivery::Undelivered { at: Reached::Typed, .. }), "{end:?}");
+    };
+    let mut steps = Steps { at: Some((Reached::Typed, &kill)), ..Steps::default() };
+    let end = stage.tmux.type_answer(&answer, &mut steps).await;
+    assert!(matches!(end, Delivery::Undelivered { at: Reached::Typed, .. }), "{end:?}");
 }
