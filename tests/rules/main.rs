@@ -8,6 +8,7 @@ mod diff;
 mod findings;
 mod gates;
 mod gates_forge;
+mod gates_task;
 mod github_scopes;
 mod guard;
 mod hygiene;
