@@ -175,6 +175,21 @@ fn assert_inert(text: &str) {
 }
 
 #[test]
+fn a_keyword_never_stands_before_the_issue_it_would_close() {
+    for (evil, parted) in [
+        ("fixes #12", "fixes – #12"),
+        ("Closes: octo/app#3 and RESOLVED GH-4", "Closes: – octo/app#3 and RESOLVED – GH-4"),
+        ("fix https://github.com/octo/app/issues/1", "fix – https://github.com/octo/app/issues/1"),
+        ("prefixes #12, a fix for #12", "prefixes #12, a fix for #12"),
+    ] {
+        let text = said(evil, &[], &[], &[finding(evil, "a.rs", evil, evil)]).unwrap();
+        assert_eq!(text.matches(parted).count(), 4, "{text}");
+    }
+    let split = said("fixes\n#12", &[], &[], &[]).unwrap();
+    assert!(!split.contains("fixes\n#12"), "{split}");
+}
+
+#[test]
 fn nothing_that_others_wrote_is_alive() {
     for evil in [
         "@octo please merge",

@@ -3,7 +3,12 @@
 //!
 //! Inside a code block GitHub links no name, issue, commit or address, and renders no HTML and no picture.
 //! The block's fence is longer than any run of its own sign inside, so that nothing inside can end it.
-//! Programs that read the raw text find no mention (`@` stands alone) and no command at the begin of a line.
+//! Programs that read the raw text find no mention (`@` stands alone), no closing keyword before a reference
+//! and no command at the begin of a line.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::ids::Sha;
 use crate::review::findings::Finding;
@@ -199,15 +204,26 @@ fn redacted<'k>(input: &CommentInput<'k>, kept: &'k mut Kept) -> CommentInput<'k
     }
 }
 
-/// Foreign text without hidden signs and without mentions, cut.
+/// A keyword that closes, and the issue it would close (GitHub's own list of both).
+static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern = r"(?i)\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(:?\s+)((?:[\w.-]+/[\w.-]+)?#\d|GH-\d|https?://\S+/(?:issues|pull)/\d)";
+    Regex::new(pattern).expect("BUG: the pattern is fixed")
+});
+
+/// Parts every closing keyword from the reference behind it.
+fn unclosing(text: &str) -> String {
+    CLOSING.replace_all(text, "$1$2– $3").into_owned()
+}
+
+/// Foreign text without hidden signs, mentions and closing keywords, cut.
 fn cut(text: &str, most: usize) -> String {
     let text = text.replace("\r\n", "\n");
-    alone(&short(&Untrusted::new(text.trim_end()).escaped(most).replace('\t', "    "), most))
+    unclosing(&alone(&short(&Untrusted::new(text.trim_end()).escaped(most).replace('\t', "    "), most)))
 }
 
 /// The same on one line.
 fn cut_line(text: &str, most: usize) -> String {
-    alone(&short(&Untrusted::new(text.trim_end()).one_line(most), most))
+    unclosing(&alone(&short(&Untrusted::new(text.trim_end()).one_line(most), most)))
 }
 
 /// What was made visible is longer than it came, so it is cut again.
