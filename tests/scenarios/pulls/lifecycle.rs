@@ -9,14 +9,14 @@ use steward_core::loops::supervisor::{Nowhere, Runtime};
 use steward_core::loops::task;
 use steward_core::store::reviews::{ReviewState, StaleReason, Trigger};
 use steward_core::store::tasks::{self, NewPullTask, PullHead, RunState};
-use steward_core::store::{Durability, StoreError, reviews};
+use steward_core::store::{Durability, StoreError, reviews, settings, sql};
 use steward_github_double::Fault;
 use steward_rules::ids::{PullNumber, RepoName, Sha, TaskId};
 use steward_rules::review::gate::GateId;
 use steward_rules::review::verdict::Verdict;
 use steward_rules::untrusted::Untrusted;
 
-use super::scene::{BODY, Scene, WORKFLOW};
+use super::scene::{BODY, Scene, TOKEN, WORKFLOW};
 use crate::needs_boundary;
 
 /// A pull request whose tree has CI, and its task.
@@ -186,6 +186,36 @@ async fn a_runtime_decides_a_held_review_when_the_observer_tells_or_a_minute_wen
     let row = scene.desk.until(id, "it is published", |row| row.state == ReviewState::Published).await;
     assert_eq!(row.verdict, Some(Verdict::Changes));
     assert_eq!(runtime.trouble(), None);
+    runtime.stop().await;
+}
+
+#[tokio::test]
+async fn a_held_review_leaves_the_person_two_fifths_of_the_hour() {
+    needs_boundary!();
+    let scene = Scene::new();
+    let (task, head) = opened(&scene).await;
+    scene.app().check(&head, "build").runs();
+    let held = scene.desk.review(task).await;
+    assert_eq!(held.state, ReviewState::Held);
+    // The next answer says that less than two fifths are left.
+    scene.world.leave_points(TOKEN, 1500);
+    scene.app().check(&head, "build").succeeds();
+    let _read = task::refresh(&scene.desk.ctx, task).await.expect("read");
+    // Nothing is watched, so only the held review asks.
+    scene.config("");
+    let runtime = host(&scene).await;
+    scene.world.mark();
+    for _ in 0..3 {
+        scene.desk.clock.forward(chrono::Duration::seconds(61));
+        eventually(&scene, "the watch looked", async || {
+            let tick = scene.desk.ctx.store.read(|tx| settings::get(tx, "runtime.tick")).await.expect("read");
+            tick.is_some_and(|at| at >= sql::utc_text(scene.desk.ctx.clock.now()))
+        })
+        .await;
+    }
+    assert_eq!(scene.world.tally().requests, 0);
+    scene.desk.clock.forward(chrono::Duration::hours(1));
+    scene.desk.until(held.id, "it is published", |row| row.state == ReviewState::Published).await;
     runtime.stop().await;
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use steward_rules::ids::{ReviewId, TaskId};
+use steward_rules::ids::{RepoName, ReviewId, TaskId};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -13,6 +13,8 @@ use super::automatic::{self, NotYet};
 use crate::loops::Ctx;
 use crate::loops::review::{self, DriveError};
 use crate::loops::task::{self, PullAt};
+use crate::store::reviews;
+use crate::store::tasks::{self, TaskRow};
 
 /// Reviews that are settled at once.
 const AT_ONCE: usize = 2;
@@ -51,9 +53,29 @@ impl Settling {
             self.asked.remove(&id);
             self.under_way.insert(id);
             let (ctx, stop) = (ctx.clone(), stop.clone());
-            self.work.spawn(async move { (id, review::settle_until(&ctx, id, &stop).await) });
+            self.work.spawn(async move { (id, settle(&ctx, id, &stop).await) });
         }
     }
+}
+
+/// Judges a held review again, unless that would ask for more than Steward's share of the hour: it is held
+/// for the rest of it then.
+async fn settle(ctx: &Ctx, id: ReviewId, stop: &CancellationToken) -> Result<(), DriveError> {
+    let of = ctx.store.read(move |tx| {
+        let review = reviews::get(tx, id)?;
+        review.map(|review| tasks::get(tx, review.task)).transpose().map(Option::flatten)
+    });
+    match of.await? {
+        Some(task) if is_reserved(ctx, &task).await => Ok(()),
+        Some(_) | None => review::settle_until(ctx, id, stop).await,
+    }
+}
+
+/// True while the account that reads this task's repository is left to the person (engine.md 2).
+pub(super) async fn is_reserved(ctx: &Ctx, task: &TaskRow) -> bool {
+    let Some(name) = task.repository.as_deref().and_then(RepoName::parse) else { return false };
+    let host = task.host.as_deref().unwrap_or("github.com");
+    ctx.client_of(host, &name).await.is_ok_and(|client| client.reserved().is_some())
 }
 
 /// What is asked for rarely, one thing at a time.
@@ -112,7 +134,8 @@ async fn look(
     let config = ctx.config();
     for id in unwatched {
         let Ok(task) = task::get(ctx, id).await else { continue };
-        if PullAt::of(&task).is_some_and(|pull| config.repository(&pull.name).is_none()) {
+        let unwatched = PullAt::of(&task).is_some_and(|pull| config.repository(&pull.name).is_none());
+        if unwatched && !is_reserved(ctx, &task).await {
             // What it shows is kept, and the topic of the task brings the watch to it.
             let _ = task::refresh(ctx, id).await?;
         }
