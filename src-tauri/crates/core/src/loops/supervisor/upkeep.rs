@@ -7,13 +7,8 @@ use crate::git::BareClone;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
-use crate::store::{
-    Durability, StoreError, attached, heads_seen, inbox, issues, needs, outbox, pulls, reviews,
-};
+use crate::store::{Durability, StoreError, attached, heads_seen, issues, needs, pulls, retention, reviews};
 use crate::telemetry;
-
-/// Topics older than this are of no use: a window that slept refetches everything.
-const TOPICS_KEPT: chrono::Duration = chrono::Duration::hours(24);
 
 pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
     let keep = ctx.config.current().config.retention;
@@ -25,8 +20,7 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
     let files = ctx
         .store
         .write(Durability::Normal, move |tx| {
-            outbox::prune(tx, now - TOPICS_KEPT)?;
-            inbox::prune(tx, done)?;
+            retention::prune(tx, &keep)?;
             needs::prune(tx, done)?;
             heads_seen::prune(tx, heads)?;
             pulls::prune(tx, observed)?;
