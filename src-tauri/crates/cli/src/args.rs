@@ -494,6 +494,8 @@ pub enum RepoCommand {
     Remove { name: String },
     /// List what could be watched: clones beside the workspaces, and the accounts' repositories.
     Offers,
+    /// Let the runtime look at GitHub now.
+    Look,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -72,6 +72,12 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
             let page = offers::list(api, Nothing {}).await?;
             out.answer(&page, |page| render_offers(page, api.now()));
         }
+        RepoCommand::Look => {
+            let asked = board::observe_now(api, Nothing {}).await?;
+            out.answer(&asked, |_| {
+                "the runtime looks at GitHub now; steward repo list shows what it saw".to_owned()
+            });
+        }
     }
     Ok(())
 }
