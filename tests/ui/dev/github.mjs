@@ -200,7 +200,7 @@ export const accounts = {
           wantedBy: [
             {
               system: "review",
-              permission: "Metadata, Contents, Pull requests, Checks: read",
+              permission: "Metadata, Contents, Checks: read; Pull requests: read, and write to post reviews",
               why: "reads pull requests and checks of public repositories",
             },
           ],
