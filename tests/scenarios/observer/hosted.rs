@@ -103,6 +103,27 @@ async fn a_second_wish_is_refused_while_one_is_queued_or_a_look_is_under_way() {
 }
 
 #[tokio::test]
+async fn a_repository_that_is_added_while_a_look_is_under_way_is_looked_at_next() {
+    let desk = Desk::watching(&["octo/app", "octo/docs"]);
+    let docs = desk.world.repo("octo/docs");
+    let one = open_pull(&docs, "one");
+    write_config(&desk.home, &desk.world, &["octo/app"]);
+    desk.ctx.config.reread();
+    let running = runtime(&desk).await;
+    eventually("a first look", async || is_waiting(&desk).await).await;
+    let slow = steward_github_double::Fault::Slow(Duration::from_secs(2));
+    desk.world.when("POST /graphql").answers(slow);
+    let api = client(&desk).await;
+    ask(&api, "observe_now", json!({})).await.unwrap();
+    eventually("it looks", async || desk.standing().await.state == ObserverState::Looking).await;
+    write_config(&desk.home, &desk.world, &["octo/app", "octo/docs"]);
+    desk.ctx.config.reread();
+    // No time passes on the clock: only the call itself brings the second look.
+    eventually("a look at both", async || desk.pull("octo/docs", one).await.is_some()).await;
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn off_means_absent_and_the_first_repository_wakes_it() {
     let desk = Desk::watching(&["octo/app"]);
     std::fs::write(desk.home.config_file(), "").unwrap();

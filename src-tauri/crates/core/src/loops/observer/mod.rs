@@ -49,6 +49,8 @@ struct Lane {
     account: Account,
     names: Vec<RepoName>,
     is_running: bool,
+    /// It was called for while it looked: what that look sees may be older than the call.
+    again: bool,
     /// `None`: at once.
     next: Option<Next>,
     failures: u32,
@@ -63,6 +65,12 @@ struct Next {
 }
 
 impl Lane {
+    /// Makes the next look due at once.
+    fn hurry(&mut self) {
+        self.next = None;
+        self.again = self.is_running;
+    }
+
     fn is_due(&self, now: DateTime<Utc>) -> bool {
         self.next.as_ref().is_none_or(|next| {
             let waited = Waited { by_wall: now - next.since, steadily: next.steadily_since.elapsed() };
@@ -131,25 +139,29 @@ impl Observer {
         if self.signed_in.replace(signed_in).is_some_and(|before| before != signed_in) {
             self.hurry(|outcome| outcome == Outcome::SignedOut);
         }
+        // A wish that comes while every lane looks is kept until one is done.
+        let takes_wish = asked.is_some() && self.lanes.values().any(|lane| !lane.is_running);
         let mut begun = false;
         for (key, lane) in &mut self.lanes {
+            if takes_wish && lane.is_running {
+                lane.hurry();
+            }
             if lane.is_running || !(asked.is_some() || lane.is_due(now)) {
                 continue;
             }
-            (lane.is_running, begun) = (true, true);
+            (lane.is_running, lane.again, begun) = (true, false, true);
             let (ctx, account, names, key) =
                 (self.ctx.clone(), lane.account.clone(), lane.names.clone(), key.clone());
             self.running.spawn(async move { (key, look::look(&ctx, &account, &names).await) });
         }
-        // A wish that comes while every lane looks is kept until they are done.
-        if begun { self.say(&config, asked.is_some()).await } else { Ok(()) }
+        if begun { self.say(&config, takes_wish).await } else { Ok(()) }
     }
 
     /// Makes the lanes due at once whose last look ended so.
     fn hurry(&mut self, which: impl Fn(Outcome) -> bool) {
         for lane in self.lanes.values_mut() {
-            if lane.report.as_ref().is_some_and(|report| which(report.outcome)) {
-                lane.next = None;
+            if lane.is_running || lane.report.as_ref().is_some_and(|report| which(report.outcome)) {
+                lane.hurry();
             }
         }
     }
@@ -181,12 +193,13 @@ impl Observer {
                 account: account.clone(),
                 names: Vec::new(),
                 is_running: false,
+                again: false,
                 next: None,
                 failures: 0,
                 report: None,
             });
             if names.iter().any(|name| !lane.names.contains(name)) {
-                lane.next = None;
+                lane.hurry();
             }
             lane.account = account;
             lane.names = names;
@@ -204,7 +217,11 @@ impl Observer {
         lane.failures = if outcome.is_failure() { lane.failures.saturating_add(1) } else { 0 };
         let wait =
             observing::wait(outcome, config.interval, lane.failures, crate::github::any_fraction(), now);
-        lane.next = Some(Next { since: now, steadily_since: Instant::now(), wait });
+        lane.next = (!std::mem::take(&mut lane.again)).then(|| Next {
+            since: now,
+            steadily_since: Instant::now(),
+            wait,
+        });
         let kept = match result {
             Ok(report) => {
                 lane.report = Some(report);
