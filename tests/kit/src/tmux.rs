@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
@@ -9,7 +10,7 @@ use tempfile::TempDir;
 /// A private tmux server: its socket and files lie in a folder that goes with it.
 pub struct TmuxServer {
     dir: TempDir,
-    drawn: std::cell::Cell<u32>,
+    drawn: AtomicU32,
 }
 
 /// True when tmux is on PATH; else a line says why the test is left out.
@@ -30,7 +31,7 @@ impl Default for TmuxServer {
 impl TmuxServer {
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().prefix("steward-tmux-").tempdir().expect("a temporary folder");
-        Self { dir, drawn: std::cell::Cell::new(0) }
+        Self { dir, drawn: AtomicU32::new(0) }
     }
 
     pub fn socket(&self) -> PathBuf {
@@ -73,8 +74,7 @@ impl TmuxServer {
     /// Draws bytes in a new pane, waits until tmux shows their last line, and leaves them there with
     /// `sleep` in front.
     pub fn draw(&self, size: (u16, u16), bytes: &[u8]) -> String {
-        let number = self.drawn.get() + 1;
-        self.drawn.set(number);
+        let number = self.drawn.fetch_add(1, Ordering::Relaxed) + 1;
         let file = self.dir.path().join(format!("drawing-{number}"));
         let end = bytes.iter().rposition(|byte| *byte != b'\n').map_or(0, |at| at + 1);
         let mark = format!("drawn-{number}");

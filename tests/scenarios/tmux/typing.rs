@@ -1,7 +1,6 @@
 //! Answers into real panes: typed, submitted, acknowledged, or returned with the reason.
 
 use std::path::PathBuf;
-use std::time::Duration;
 
 use steward_core::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux, Undelivered};
 use steward_kit::binary::scripted_agent;
