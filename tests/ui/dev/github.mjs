@@ -200,7 +200,8 @@ export const accounts = {
           wantedBy: [
             {
               system: "review",
-              permission: "Metadata, Contents, Checks: read; Pull requests: read, and write to post reviews",
+              permission:
+                "Metadata, Contents, Checks: read; Pull requests: read, and write to post reviews",
               why: "reads pull requests and checks of public repositories",
             },
           ],
