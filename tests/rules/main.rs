@@ -5,6 +5,7 @@
 mod corpus;
 mod coverage;
 mod diff;
+mod engine;
 mod findings;
 mod gates;
 mod gates_forge;

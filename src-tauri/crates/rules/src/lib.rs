@@ -4,8 +4,11 @@
 //! own `clippy.toml` holds that. An unread fact is [`reading::Reading::Unread`], never a default.
 
 pub mod caller;
+pub mod checks;
 pub mod diff;
+pub mod engine;
 pub mod github;
+mod globs;
 pub mod guard;
 pub mod ids;
 pub mod observing;

@@ -1,6 +1,7 @@
 //! Every sentence a decision says to a person, one function each.
 
 pub mod effect;
+pub mod engine;
 pub mod finding;
 pub mod gate;
 pub mod review;

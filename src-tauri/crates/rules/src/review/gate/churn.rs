@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use std::collections::HashSet;
 
 use super::answer::{Answer, fact, file, is_new_path, result, shown};
-use super::globs::Globs;
 use super::{EvidenceItem, GateId, GateResult};
 use crate::diff::{ChangedFile, Diff, RepoPath, Status};
+use crate::globs::Globs;
 use crate::reading::Why;
 use crate::review::facts::{Evidence, TreeFacts};
 use crate::review::policy::ReviewPolicy;

@@ -1,14 +1,13 @@
 //! `ci`: the checks at the head commit.
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Duration, Utc};
 use sha2::{Digest, Sha256};
 
 use super::answer::{Answer, commit, fact, line, result};
 use super::{EvidenceItem, GateId, GateResult};
+use crate::checks::{self, Health};
 use crate::reading::{Reading, Why};
-use crate::review::facts::{CheckFacts, CheckRun, CheckState, CommitStatus, Evidence, Forge, Pushed};
+use crate::review::facts::{CheckFacts, CheckState, Evidence, Forge, Pushed};
 use crate::review::policy::{RequiredCheck, ReviewPolicy};
 use crate::wording::gate as say;
 
@@ -62,7 +61,7 @@ fn judge<'a>(e: &'a Evidence, policy: &ReviewPolicy, now: DateTime<Utc>) -> Resu
         judged
             .iter()
             .filter(|(health, _)| *health == wanted)
-            .map(|(_, entry)| format!("{}: {}", line(entry.name, 80), line(entry.conclusion, 40)))
+            .map(|(_, entry)| format!("{}: {}", line(entry.name, 80), line(entry.conclusion(), 40)))
             .collect()
     };
     let (failing, waiting) = (named(Health::Failing), named(Health::Waiting));
@@ -81,51 +80,45 @@ fn judge<'a>(e: &'a Evidence, policy: &ReviewPolicy, now: DateTime<Utc>) -> Resu
     Ok(answer.with(items))
 }
 
-/// In the order of what the reader wants first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Health {
-    Failing,
-    Waiting,
-    Well,
-}
-
 /// The newest word of one check run or commit status.
 struct Entry<'a> {
     name: &'a str,
     /// App of a check run, login of a commit status.
     by: &'a str,
-    kind: Source,
+    said: Said<'a>,
     id: u64,
     attempt: u32,
-    conclusion: &'a str,
-    ended: bool,
     url: Option<&'a String>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Source {
-    Run,
-    Status,
+#[derive(Clone, Copy)]
+enum Said<'a> {
+    Run(&'a CheckState),
+    Status(&'a str),
 }
 
 impl Entry<'_> {
+    fn conclusion(&self) -> &str {
+        match self.said {
+            Said::Run(state) => checks::state_word(state),
+            Said::Status(state) => state,
+        }
+    }
+
     fn health(&self, required: Option<&RequiredCheck>) -> Health {
-        let softly = required.is_none_or(|required| required.skippable);
-        match (self.ended, self.conclusion) {
-            (false, _) => Health::Waiting,
-            (true, "success") => Health::Well,
-            (true, "neutral" | "skipped") if softly => Health::Well,
-            (true, _) => Health::Failing,
+        match self.said {
+            Said::Run(state) => checks::run_health(state, required.is_none_or(|required| required.skippable)),
+            Said::Status(state) => checks::status_health(state),
         }
     }
 
     /// True when this entry is what the requirement asks for. Anybody with write access may post a
     /// commit status of any name, so one counts only when the requirement names who posts it.
     fn satisfies(&self, required: &RequiredCheck) -> bool {
-        let by = match (&required.app, self.kind) {
-            (Some(app), Source::Run | Source::Status) => app == self.by,
-            (None, Source::Run) => true,
-            (None, Source::Status) => false,
+        let by = match (&required.app, self.said) {
+            (Some(app), Said::Run(_) | Said::Status(_)) => app == self.by,
+            (None, Said::Run(_)) => true,
+            (None, Said::Status(_)) => false,
         };
         by && required.name == self.name
     }
@@ -136,7 +129,7 @@ impl Entry<'_> {
             app: line(self.by, 80),
             id: Some(self.id),
             attempt: self.attempt,
-            conclusion: line(self.conclusion, 40),
+            conclusion: line(self.conclusion(), 40),
             url: self.url.map(|url| line(url, 500)),
         }
     }
@@ -152,56 +145,25 @@ fn requirement<'p>(entry: &Entry<'_>, policy: &'p ReviewPolicy) -> Option<&'p Re
 }
 
 /// The newest attempt per (app, name) and the newest status per context, by name.
-fn newest(checks: &CheckFacts) -> Vec<Entry<'_>> {
-    let mut runs: BTreeMap<(&str, &str), Vec<&CheckRun>> = BTreeMap::new();
-    for run in &checks.runs {
-        runs.entry((&run.name, &run.app)).or_default().push(run);
-    }
-    let mut statuses: BTreeMap<&str, Vec<&CommitStatus>> = BTreeMap::new();
-    for status in &checks.statuses {
-        statuses.entry(&status.context).or_default().push(status);
-    }
-    let runs = runs.into_values().filter_map(newest_run).map(|run| {
-        let (conclusion, ended) = match &run.state {
-            CheckState::Queued => ("queued", false),
-            CheckState::InProgress => ("in progress", false),
-            CheckState::Ended(conclusion) => (conclusion.as_str(), true),
-        };
-        Entry {
-            name: &run.name,
-            by: &run.app,
-            kind: Source::Run,
-            id: run.id,
-            attempt: run.attempt,
-            conclusion,
-            ended,
-            url: run.url.as_ref(),
-        }
+fn newest(facts: &CheckFacts) -> Vec<Entry<'_>> {
+    let groups = checks::by_name_and_app(&facts.runs);
+    let runs = groups.into_values().filter_map(|group| checks::newest_run(&group)).map(|run| Entry {
+        name: &run.name,
+        by: &run.app,
+        said: Said::Run(&run.state),
+        id: run.id,
+        attempt: run.attempt,
+        url: run.url.as_ref(),
     });
-    let statuses = statuses
-        .into_values()
-        .filter_map(|group| group.into_iter().max_by_key(|status| (status.created_at, status.id)))
-        .map(|status| Entry {
-            name: &status.context,
-            by: &status.creator,
-            kind: Source::Status,
-            id: status.id,
-            attempt: 1,
-            conclusion: &status.state,
-            ended: status.state != "pending",
-            url: status.url.as_ref(),
-        });
+    let statuses = checks::newest_statuses(&facts.statuses).into_iter().map(|status| Entry {
+        name: &status.context,
+        by: &status.creator,
+        said: Said::Status(&status.state),
+        id: status.id,
+        attempt: 1,
+        url: status.url.as_ref(),
+    });
     runs.chain(statuses).collect()
-}
-
-/// The newest run of one (app, name). Start times decide, since two workflows may give one name and
-/// each counts its attempts from 1; where a run has none yet, attempt and id do.
-fn newest_run(group: Vec<&CheckRun>) -> Option<&CheckRun> {
-    if group.iter().all(|run| run.started_at.is_some()) {
-        group.into_iter().max_by_key(|run| (run.started_at, run.attempt, run.id))
-    } else {
-        group.into_iter().max_by_key(|run| (run.attempt, run.id))
-    }
 }
 
 /// What CI said of this head, as one word to compare: a hash over sorted check and conclusion.
@@ -210,14 +172,15 @@ pub fn ci_fingerprint(evidence: &Evidence) -> String {
         (Forge::None, _) => "none".to_owned(),
         (Forge::SignedOut | Forge::GitHub, Reading::Unread { .. }) => "unread".to_owned(),
         (Forge::SignedOut | Forge::GitHub, Reading::Known { value }) => {
-            let mut words: Vec<[&str; 4]> = newest(value)
+            let entries = newest(value);
+            let mut words: Vec<[&str; 4]> = entries
                 .iter()
                 .map(|entry| {
-                    let kind = match entry.kind {
-                        Source::Run => "run",
-                        Source::Status => "status",
+                    let kind = match entry.said {
+                        Said::Run(_) => "run",
+                        Said::Status(_) => "status",
                     };
-                    [entry.name, entry.by, kind, entry.conclusion]
+                    [entry.name, entry.by, kind, entry.conclusion()]
                 })
                 .collect();
             words.sort_unstable();

@@ -4,9 +4,9 @@ use chrono::{DateTime, Utc};
 use std::collections::BTreeMap;
 
 use super::answer::{Answer, fact, file, result, touched};
-use super::globs::is_under;
 use super::{EvidenceItem, GateId, GateResult};
 use crate::diff::RepoPath;
+use crate::globs::is_under;
 use crate::ids::Sha;
 use crate::reading::Why;
 use crate::review::facts::{Evidence, Frame};

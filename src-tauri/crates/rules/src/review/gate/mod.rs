@@ -6,7 +6,6 @@ pub mod body;
 mod churn;
 pub mod ci;
 mod frames;
-mod globs;
 mod hygiene;
 mod mutations;
 mod odd_paths;
@@ -220,7 +219,7 @@ pub fn evaluate(evidence: &Evidence, policy: &ReviewPolicy, now: DateTime<Utc>) 
 
 /// The patterns of a list that are no globs, so that a contract can be refused with them named.
 pub fn invalid_globs(patterns: &[String]) -> Vec<String> {
-    globs::Globs::new(patterns).invalid
+    crate::globs::Globs::new(patterns).invalid
 }
 
 /// True for the lock file of a package manager, by its name.

@@ -3,9 +3,9 @@
 use chrono::{DateTime, Utc};
 
 use super::answer::{Answer, fact, file, result, shown, touched};
-use super::globs::Globs;
 use super::{EvidenceItem, GateId, GateResult};
 use crate::diff::RepoPath;
+use crate::globs::Globs;
 use crate::reading::Why;
 use crate::review::facts::Evidence;
 use crate::review::policy::ReviewPolicy;

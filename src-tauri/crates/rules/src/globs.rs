@@ -5,7 +5,7 @@ use globset::{Candidate, GlobBuilder, GlobSet, GlobSetBuilder};
 use crate::diff::RepoPath;
 
 /// A compiled list of globs, and those of the list that are none.
-pub(super) struct Globs {
+pub(crate) struct Globs {
     set: GlobSet,
     pub invalid: Vec<String>,
 }
@@ -43,7 +43,7 @@ impl Globs {
 }
 
 /// True when `path` is `prefix` or lies below it, by whole components: `webhooks/x` is not in `web/`.
-pub(super) fn is_under(path: &RepoPath, prefix: &str) -> bool {
+pub(crate) fn is_under(path: &RepoPath, prefix: &str) -> bool {
     let mut components = path.components();
     prefix
         .split('/')

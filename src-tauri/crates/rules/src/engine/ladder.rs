@@ -1,0 +1,94 @@
+//! Where a fix goes, and what it starts from (engine.md 5).
+
+use super::decision::Place;
+use super::facts::{FlagFinding, PrObs};
+use super::policy::{Policy, SweepBy, same_label};
+use crate::diff::RepoPath;
+use crate::globs::Globs;
+use crate::ids::PullNumber;
+use crate::secret::Engine;
+
+/// Lines of a failed job's log that go into the evidence.
+pub const LOG_LINES: usize = 200;
+/// And so many bytes at most.
+pub const LOG_BYTES: usize = 20 * 1024;
+
+/// Where Steward's change of a pull request goes; `None` when it may push nowhere.
+pub fn place(pr: &PrObs, policy: &Policy) -> Option<Place> {
+    let is_ours = pr.head.repo == Some(pr.base.repo);
+    if is_ours && may_push(&pr.head.branch, policy) {
+        return Some(Place::Own { branch: pr.head.branch.clone() });
+    }
+    let branch = superseding(pr.number);
+    may_push(&branch, policy).then_some(Place::Supersede { branch })
+}
+
+/// The branch of the pull request that supersedes this one.
+pub fn superseding(number: PullNumber) -> String {
+    format!("steward/pr-{number}")
+}
+
+/// True for a branch Steward may push to: one of the allowed globs, and never the base.
+pub fn may_push(branch: &str, policy: &Policy) -> bool {
+    branch != policy.base && Globs::new(&policy.push.allowed).matches(&RepoPath::from(branch))
+}
+
+/// True when a push to the base moves this branch: it has the sweep label, and somebody sweeps.
+pub fn is_swept(labels: &[String], policy: &Policy) -> bool {
+    policy.push.sweep_by != SweepBy::Nobody
+        && policy
+            .push
+            .sweep_label
+            .as_ref()
+            .is_some_and(|wanted| labels.iter().any(|label| same_label(label, wanted)))
+}
+
+/// True when every finding names something, and none of it is touched by the change: such a fix is not
+/// this pull request's to make.
+pub fn is_elsewhere(pr: &PrObs, findings: &[FlagFinding]) -> bool {
+    let Ok(entries) = pr.entries.get() else { return false };
+    let touched = entries.keys();
+    let is_touched = |finding: &FlagFinding| match (&finding.entry, &finding.path) {
+        (None, None) => true,
+        (Some(entry), _) => touched.contains(entry),
+        (None, Some(path)) => {
+            pr.files.items.iter().any(|file| file.path == *path || file.old_path.as_ref() == Some(path))
+        }
+    };
+    !findings.is_empty() && !findings.iter().any(is_touched)
+}
+
+/// What a fix is given of a failed check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEvidence {
+    pub check: String,
+    /// The end of the log, redacted; `None` when it could not be read.
+    pub excerpt: Option<String>,
+    /// True when the log was longer.
+    pub is_cut: bool,
+}
+
+/// The last lines of a log, redacted before they are cut so that no half of a secret is left, and then
+/// bound in lines and bytes.
+pub fn log_evidence(check: &str, log: Option<&str>) -> LogEvidence {
+    let Some(log) = log else {
+        return LogEvidence { check: check.to_owned(), excerpt: None, is_cut: false };
+    };
+    let lines: Vec<&str> = log.lines().collect();
+    // A private key spans lines, so more than what is kept is looked at.
+    let near = lines.len().saturating_sub(LOG_LINES * 2);
+    let redacted = Engine::shared().redact(&lines[near..].join("\n"));
+    let kept: Vec<&str> = redacted.lines().collect();
+    let from = kept.len().saturating_sub(LOG_LINES);
+    let mut excerpt = kept[from..].join("\n");
+    let mut is_cut = near > 0 || from > 0;
+    if excerpt.len() > LOG_BYTES {
+        let mut at = excerpt.len() - LOG_BYTES;
+        while !excerpt.is_char_boundary(at) {
+            at += 1;
+        }
+        excerpt.drain(..at);
+        is_cut = true;
+    }
+    LogEvidence { check: check.to_owned(), excerpt: Some(excerpt), is_cut }
+}

@@ -1,0 +1,19 @@
+//! The steward engine: what becomes of pull requests and issues (engine.md).
+
+pub mod checks;
+pub mod classify;
+pub mod decision;
+pub mod entries;
+pub mod facts;
+pub mod hold;
+pub mod json;
+pub mod ladder;
+pub mod memory;
+pub mod merge;
+pub mod paths;
+pub mod policy;
+pub mod reply;
+pub mod retry;
+pub mod steps;
+pub mod verdict_label;
+pub mod why;

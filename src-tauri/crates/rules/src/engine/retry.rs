@@ -1,0 +1,237 @@
+//! When something is tried again, and what counts as a try (engine.md 6). Jitter is passed in.
+
+use chrono::{DateTime, Duration, NaiveDate, Utc};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+
+use super::policy::{RetryPolicy, VerdictPolicy};
+
+/// After the last scheduled try, one a day.
+pub const DAILY: Duration = Duration::hours(24);
+/// A workflow run older than that cannot be re-run.
+pub const RERUN_WITHIN: Duration = Duration::days(30);
+/// How long the result of a re-run may take to show before the old one counts again.
+pub const RERUN_SHOWS_WITHIN: Duration = Duration::minutes(30);
+/// How long the sweep may take to move a branch.
+pub const SWEEP_WITHIN: Duration = Duration::minutes(30);
+/// Own rebases without a merge after which a pull request is listed.
+pub const REBASES_AT_MOST: u32 = 3;
+/// Replies of 422 in a row after which a pull request is listed.
+pub const UNPROCESSABLE_AT_MOST: u32 = 3;
+/// Results without a verdict in a row that make the engine degraded.
+pub const NO_VERDICTS: usize = 3;
+/// Items with one and the same failure in one tick that are one incident.
+pub const ONE_INCIDENT: usize = 3;
+/// A delay grows by at most so much, so that many items do not come back at once.
+const JITTER: f64 = 0.05;
+
+/// How a task of an agent ended, or why it did not run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TaskEnd {
+    Pushed,
+    /// Acted without a push: a comment, a label, a closed issue.
+    Answered,
+    NoChange,
+    /// What it left did not pass verification: strayed, invalid, over the cap, a secret.
+    Refused,
+    /// Its answer could not be read, or a claim in it did not hold.
+    BadAnswer,
+    Timeout,
+    TurnLimit,
+    Crashed,
+    /// A limit of the provider was hit; paused until the reset.
+    UsageLimit,
+    /// The automation that comes first started.
+    Preempted,
+    /// Switched off, or paused, while it ran.
+    Killed,
+    /// The branch moved meanwhile.
+    LeaseRejected,
+    /// The push was refused for good: a protected branch, a missing permission.
+    PushRefused,
+    BoundaryLost,
+    ForgeFailed,
+    PullClosed,
+    /// It waited for a lock, memory, a cap or a limit.
+    NotStarted,
+}
+
+impl TaskEnd {
+    /// True when it counts as an attempt: the agent ran to an end of any kind.
+    pub fn spends(self) -> bool {
+        match self {
+            Self::Pushed
+            | Self::Answered
+            | Self::NoChange
+            | Self::Refused
+            | Self::BadAnswer
+            | Self::Timeout
+            | Self::TurnLimit
+            | Self::Crashed => true,
+            Self::UsageLimit
+            | Self::Preempted
+            | Self::Killed
+            | Self::LeaseRejected
+            | Self::PushRefused
+            | Self::BoundaryLost
+            | Self::ForgeFailed
+            | Self::PullClosed
+            | Self::NotStarted => false,
+        }
+    }
+
+    /// True when it is a fault of the configuration, which no further try mends.
+    pub fn is_config_fault(self) -> bool {
+        self == Self::PushRefused
+    }
+}
+
+/// The attempts of one item. They never start again by themselves.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attempts {
+    /// Attempts that were spent.
+    pub spent: u32,
+    pub next_at: Option<DateTime<Utc>>,
+    /// Fingerprint of what the last one started from.
+    pub evidence: Option<String>,
+    /// The UTC day on which something new last woke it.
+    pub woken_on: Option<NaiveDate>,
+}
+
+impl Attempts {
+    /// After a task ended. `jitter` is from 0 to 1.
+    pub fn after(&self, end: TaskEnd, policy: &RetryPolicy, jitter: f64, ended_at: DateTime<Utc>) -> Self {
+        if !end.spends() {
+            return self.clone();
+        }
+        let spent = self.spent.saturating_add(1);
+        let next_at = Some(ended_at + spread(backoff(policy, spent), jitter));
+        Self { spent, next_at, ..self.clone() }
+    }
+
+    /// When new evidence or somebody else's push makes the next attempt due at once; at most once a UTC
+    /// day. The count stays.
+    pub fn wake(&self, news: &News, now: DateTime<Utc>) -> Self {
+        let is_news = match news {
+            News::Evidence(fingerprint) => self.evidence.as_ref().is_some_and(|known| known != fingerprint),
+            News::ForeignPush => true,
+        };
+        let today = now.date_naive();
+        if !is_news || self.woken_on == Some(today) || self.next_at.is_none_or(|at| at <= now) {
+            return self.clone();
+        }
+        Self { next_at: Some(now), woken_on: Some(today), ..self.clone() }
+    }
+
+    /// True once it failed so often that a person should look for the cause. It is tried on all the same.
+    pub fn is_stuck(&self, policy: &RetryPolicy) -> bool {
+        self.spent >= policy.stuck_after
+    }
+}
+
+/// What may make a next attempt due at once.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum News {
+    /// The fingerprint of what failed now.
+    Evidence(String),
+    /// Somebody other than Steward pushed.
+    ForeignPush,
+}
+
+/// The delay after so many spent attempts.
+pub fn backoff(policy: &RetryPolicy, spent: u32) -> Duration {
+    let Some(last) = policy.backoff.len().checked_sub(1) else { return DAILY };
+    match spent.checked_sub(1) {
+        None => Duration::zero(),
+        Some(index) => Duration::minutes(i64::from(policy.backoff[(index as usize).min(last)])),
+    }
+}
+
+/// A delay made up to 5 % longer.
+pub fn spread(delay: Duration, jitter: f64) -> Duration {
+    let more = delay.num_milliseconds() as f64 * JITTER * jitter.clamp(0.0, 1.0);
+    delay + Duration::milliseconds(more as i64)
+}
+
+/// The next try for a verdict.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NextVerdict {
+    /// The n-th, due then.
+    Scheduled { n: u32, at: DateTime<Utc> },
+    /// The schedule is used up: listed, and tried once a day.
+    Daily { n: u32, at: DateTime<Utc> },
+}
+
+/// When the verdict is asked for again after `tried` times, counted from the end of the last try.
+pub fn next_verdict(policy: &VerdictPolicy, tried: u32, last_end: DateTime<Utc>) -> NextVerdict {
+    let n = tried.saturating_add(1);
+    match policy.retry_minutes.get(tried as usize) {
+        Some(minutes) => NextVerdict::Scheduled { n, at: last_end + Duration::minutes(i64::from(*minutes)) },
+        None => NextVerdict::Daily { n, at: last_end + DAILY },
+    }
+}
+
+/// One word for a failure, so that the same failure is known again: the check and the first line of its
+/// log that speaks of an error, without times, ids, numbers and folders.
+pub fn fingerprint(check: &str, log: &str) -> String {
+    let is_error = |line: &&str| {
+        let lower = line.to_lowercase();
+        ["error", "fail", "panic", "fatal", "exception"].iter().any(|word| lower.contains(word))
+    };
+    let first = log.lines().find(is_error).or_else(|| log.lines().find(|line| !line.trim().is_empty()));
+    let mut hash = Sha256::new();
+    hash.update((check.len() as u64).to_be_bytes());
+    hash.update(check);
+    hash.update(normal(first.unwrap_or_default()));
+    hex::encode(hash.finalize())
+}
+
+/// A line without what differs from run to run.
+fn normal(line: &str) -> String {
+    line.split_whitespace()
+        .map(|word| {
+            // Of a path its last component says what it is; the folders before it differ by machine.
+            let word = word.rsplit(['/', '\\']).next().unwrap_or(word);
+            let is_id = word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+            if is_id {
+                return "#".to_owned();
+            }
+            let mut out = String::new();
+            for c in word.chars() {
+                match c {
+                    '0'..='9' if out.ends_with('#') => {}
+                    '0'..='9' => out.push('#'),
+                    c => out.push(c),
+                }
+            }
+            out
+        })
+        .filter(|word| !word.chars().all(|c| matches!(c, '#' | ':' | '-' | '.' | 'T' | 'Z' | '[' | ']')))
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+/// True while the last so many results were all without a verdict.
+pub fn verdicts_degraded(has_verdict: &[bool]) -> bool {
+    has_verdict.len() >= NO_VERDICTS && has_verdict.iter().rev().take(NO_VERDICTS).all(|has| !has)
+}
+
+/// The failures that so many items share in one tick: each is one incident, diagnosed once, and holds the
+/// re-runs of its kind.
+pub fn incidents(fingerprints: &[(i64, String)]) -> Vec<(String, Vec<i64>)> {
+    let mut by_print: std::collections::BTreeMap<&str, std::collections::BTreeSet<i64>> = Default::default();
+    for (item, print) in fingerprints {
+        by_print.entry(print).or_default().insert(*item);
+    }
+    by_print
+        .into_iter()
+        .filter(|(_, items)| items.len() >= ONE_INCIDENT)
+        .map(|(print, items)| (print.to_owned(), items.into_iter().collect()))
+        .collect()
+}
+
+/// When agent work goes on after a usage limit: at the stated reset, or in an hour when none can be read.
+pub fn limit_until(reset: Option<DateTime<Utc>>, now: DateTime<Utc>) -> DateTime<Utc> {
+    reset.filter(|at| *at > now).unwrap_or(now + Duration::hours(1))
+}

@@ -1,0 +1,618 @@
+//! Section 4: the conditions of the gate in their order, but the labels.
+
+use chrono::Duration;
+use steward_rules::engine::checks::{NameWarning, NamesSeen, name_warnings};
+use steward_rules::engine::classify::{Class, CodeReason};
+use steward_rules::engine::decision::*;
+use steward_rules::engine::facts::*;
+use steward_rules::engine::hold::{Held, Hold, Merging};
+use steward_rules::engine::memory::{HeadSeen, Memory};
+use steward_rules::engine::merge::{assess, reread};
+use steward_rules::engine::policy::{MergeMethod, Policy, PushPolicy, SweepBy};
+use steward_rules::ids::PullNumber;
+use steward_rules::reading::Reading;
+use steward_rules::review::facts::PullState;
+use steward_rules::review::verdict::Verdict;
+
+use super::world::*;
+
+fn own() -> Place {
+    Place::Own { branch: "intake/issue-9".to_owned() }
+}
+
+fn with(memory: &Memory, pr: &PrObs) -> Decision {
+    assess(pr, memory, &policy(), now())
+}
+
+#[test]
+fn what_is_ready_merges_at_its_head() {
+    let Decision::Merge(ready) = decide(&ready()) else { panic!("it is ready") };
+    assert_eq!((ready.sha(), ready.number()), (&head(), PullNumber(12)));
+}
+
+#[test]
+fn what_ended_is_gone_whatever_else_it_is() {
+    for (state, ended) in [(PullState::Merged, Ended::Merged), (PullState::Closed, Ended::Closed)] {
+        let mut pr = ready();
+        pr.state = state;
+        pr.draft = true;
+        assert_eq!(decide(&pr), Decision::Gone(ended));
+    }
+}
+
+#[test]
+fn a_part_that_was_not_read_whole_waits() {
+    let cases: [(Missing, fn(&mut PrObs)); 7] = [
+        (Missing::CheckRuns, |pr| pr.check_runs.complete = false),
+        (Missing::Statuses, |pr| pr.statuses.complete = false),
+        (Missing::VerdictRuns, |pr| pr.verdict_runs.complete = false),
+        (Missing::LabelEvents, |pr| pr.labelled = unread()),
+        (Missing::Compare, |pr| pr.compare = unread()),
+        (Missing::Reviews, |pr| pr.reviews.complete = false),
+        (Missing::LinkedIssues, |pr| pr.linked_issues.complete = false),
+    ];
+    for (part, spoil) in cases {
+        let mut pr = ready();
+        spoil(&mut pr);
+        waits_for(&decide(&pr), WaitFor::Incomplete(vec![part]));
+        // Not even red checks lead to a step then.
+        pr.check_runs.items = vec![run("check", 1, "failure", 20)];
+        waits_for(&decide(&pr), WaitFor::Incomplete(vec![part]));
+    }
+    let mut pr = ready();
+    pr.seat = unread();
+    let seat = Policy { require_seat_accepted: true, ..policy() };
+    waits_for(&assess(&pr, &memory(), &seat, now()), WaitFor::Incomplete(vec![Missing::SeatReview]));
+    assert!(is_merge(&decide(&pr)), "the seat is not asked for");
+}
+
+#[test]
+fn a_head_must_be_there_unchanged_for_two_minutes() {
+    let stable = WaitFor::Stable { seconds: 120 };
+    for (seconds, merges) in [(0, false), (119, false), (120, true), (121, true)] {
+        let memory = seen_for(Duration::seconds(seconds));
+        let decision = with(&memory, &ready());
+        assert_eq!(is_merge(&decision), merges, "{seconds} s");
+        if !merges {
+            let at = now() - Duration::seconds(seconds) + Duration::seconds(120);
+            assert_eq!(waits(&decision), (stable.clone(), Some(at)), "looked at again right then");
+        }
+    }
+    let mut other = memory();
+    other.head = Some(HeadSeen { sha: old_head(), ..other.head.unwrap() });
+    waits_for(&with(&other, &ready()), stable.clone());
+    waits_for(&with(&Memory::default(), &ready()), stable);
+}
+
+#[test]
+fn a43_a_clock_that_went_back_restarts_the_two_minutes() {
+    let mut memory = memory();
+    let back = now() - Duration::hours(1);
+    let decision = assess(&ready(), &memory, &policy(), back);
+    assert_eq!(
+        waits(&decision),
+        (WaitFor::Stable { seconds: 120 }, Some(back + Duration::seconds(120))),
+        "the head was first seen after this moment"
+    );
+    memory.observe(&head(), Some(false), back);
+    assert_eq!(memory.head.as_ref().unwrap().first_seen_at, back);
+    // First seen long before, and last seen ahead of the clock.
+    let mut long = seen_for(Duration::hours(9));
+    waits_for(&assess(&ready(), &long, &policy(), back), WaitFor::Stable { seconds: 120 });
+    long.observe(&head(), Some(false), back);
+    assert_eq!(long.head.as_ref().unwrap().first_seen_at, back);
+    // The same head at a later tick keeps its time, another one does not.
+    let later = back + Duration::minutes(5);
+    long.observe(&head(), Some(false), later);
+    assert_eq!(long.head.as_ref().unwrap().first_seen_at, back);
+    long.observe(&old_head(), Some(false), later);
+    assert_eq!(long.head.as_ref().unwrap().first_seen_at, later);
+}
+
+#[test]
+fn since_when_a_head_is_behind_is_remembered_per_head() {
+    let mut memory = Memory::default();
+    let at = |minutes| now() + Duration::minutes(minutes);
+    memory.observe(&head(), Some(true), at(0));
+    memory.observe(&head(), None, at(1));
+    memory.observe(&head(), Some(true), at(2));
+    assert_eq!(memory.behind_since, Some(at(0)));
+    memory.observe(&old_head(), Some(true), at(3));
+    assert_eq!(memory.behind_since, Some(at(3)), "another head");
+    memory.observe(&old_head(), Some(true), at(1));
+    assert_eq!(memory.behind_since, Some(at(1)), "the clock went back");
+    memory.observe(&old_head(), Some(false), at(4));
+    assert_eq!(memory.behind_since, None);
+}
+
+#[test]
+fn a1_a2_a_forced_head_with_the_old_label_waits() {
+    let mut pr = with_verdict(&[run_at(&old_head(), "verify", 1, "success", 30)]);
+    pr.check_runs = Listing::whole([]);
+    waits_for(&with(&seen_for(Duration::minutes(1)), &pr), WaitFor::Stable { seconds: 120 });
+    let names = strings(&["check", "compose", "site"]);
+    waits_for(&with(&seen_for(Duration::minutes(6)), &pr), WaitFor::Absent { names });
+    let mut green =
+        with_verdict(&[run_at(&old_head(), "verify", 1, "success", 30), run("verify", 2, "queued", 1)]);
+    waits_for(&decide(&green), WaitFor::VerdictRunning);
+    green.verdict_runs.items.pop();
+    waits_for(&decide(&green), WaitFor::VerdictAbsent);
+}
+
+#[test]
+fn a9_red_and_behind_waits_for_the_sweep_or_is_rebased() {
+    let red = behind(with_check(run("check", 1, "failure", 20)), 3);
+    let mut memory = memory();
+    memory.behind_since = Some(minutes_ago(29));
+    let until = Some(now() + Duration::minutes(1));
+    assert_eq!(waits(&with(&memory, &red)), (WaitFor::Sweep { behind_by: 3 }, until));
+    memory.behind_since = Some(minutes_ago(30));
+    assert_eq!(with(&memory, &red), Decision::Rebase(own()), "the sweep did not act");
+    memory.behind_since = None;
+    waits_for(&with(&memory, &red), WaitFor::Sweep { behind_by: 3 });
+    // Without the sweep label nobody moves it.
+    let mut alone = red.clone();
+    alone.labels = labels(&["data", "ai-verified"]);
+    assert_eq!(with(&memory, &alone), Decision::Rebase(own()));
+    // Steward sweeps itself.
+    let push = PushPolicy { sweep_by: SweepBy::Steward, ..policy().push };
+    let own_sweep = Policy { push, ..policy() };
+    assert_eq!(assess(&red, &memory, &own_sweep, now()), Decision::Rebase(own()));
+    // Being behind means nothing where the policy does not mind.
+    let mindless = Policy { require_up_to_date: false, ..policy() };
+    assert_eq!(assess(&red, &memory, &mindless, now()), Decision::Rerun { run_ids: vec![100] });
+}
+
+#[test]
+fn green_and_behind_waits_for_the_sweep_too() {
+    let pr = behind(ready(), 1);
+    waits_for(&decide(&pr), WaitFor::Sweep { behind_by: 1 });
+    let mindless = Policy { require_up_to_date: false, ..policy() };
+    assert!(is_merge(&assess(&pr, &memory(), &mindless, now())));
+}
+
+#[test]
+fn a_branch_of_somebody_else_is_superseded() {
+    let mut pr = behind(ready(), 1);
+    pr.labels = labels(&["data", "ai-verified"]);
+    pr.head.branch = "my-fix".to_owned();
+    let place = Place::Supersede { branch: "steward/pr-12".to_owned() };
+    assert_eq!(decide(&pr), Decision::Rebase(place));
+    let push = PushPolicy { allowed: strings(&["intake/issue-*"]), ..policy().push };
+    let narrow = Policy { push, ..policy() };
+    assert_eq!(listed(&assess(&pr, &memory(), &narrow, now())), Listed::NoBranch);
+    let bare = Policy { validate: None, ..policy() };
+    assert_eq!(listed(&assess(&pr, &memory(), &bare, now())), Listed::NoValidator);
+}
+
+#[test]
+fn three_rebases_without_a_merge_are_listed() {
+    let mut memory = memory();
+    memory.behind_since = Some(minutes_ago(40));
+    for (times, is_listed) in [(2, false), (3, true)] {
+        memory.rebases = times;
+        let decision = with(&memory, &behind(ready(), 1));
+        assert_eq!(matches!(decision, Decision::ListOnly(Listed::Rebased { .. })), is_listed);
+    }
+}
+
+#[test]
+fn a10_red_is_re_run_once_per_run_and_head_then_fixed() {
+    let mut red = with_check(run("check", 1, "failure", 20));
+    red.check_runs.items.retain(|run| run.check.name != "site");
+    red.check_runs.items.push(run("site", 1, "timed_out", 20));
+    assert_eq!(decide(&red), Decision::Rerun { run_ids: vec![100] }, "two red jobs of one run cost one");
+    let mut memory = memory();
+    memory.reruns.insert((head(), 100), minutes_ago(10));
+    let names = strings(&["check", "site"]);
+    waits_for(&with(&memory, &red), WaitFor::Rerun { names: names.clone() });
+    memory.reruns.insert((head(), 100), minutes_ago(30));
+    let what = Fix::Checks { names, run_ids: vec![100] };
+    let fix = Decision::Fix { what, place: own() };
+    assert_eq!(with(&memory, &red), fix, "no result came of it");
+    // Red again after the re-run.
+    memory.reruns.insert((head(), 100), minutes_ago(25));
+    assert_eq!(with(&memory, &red), fix);
+    // A re-run at another head spends nothing here.
+    memory.reruns.clear();
+    memory.reruns.insert((old_head(), 100), minutes_ago(25));
+    assert_eq!(with(&memory, &red), Decision::Rerun { run_ids: vec![100] });
+    // Of two runs the one that was not re-run is.
+    red.check_runs.items.push(Run { workflow_run: Some(101), ..run("compose", 2, "failure", 5) });
+    memory.reruns.insert((head(), 100), minutes_ago(25));
+    assert_eq!(with(&memory, &red), Decision::Rerun { run_ids: vec![101] });
+}
+
+#[test]
+fn what_cannot_be_re_run_is_fixed_and_what_runs_on_is_waited_for() {
+    let fixes = |red: &PrObs| matches!(decide(red), Decision::Fix { what: Fix::Checks { .. }, .. });
+    assert!(fixes(&with_check(Run { workflow_run: None, ..run("check", 1, "failure", 20) })));
+    let days = |n: i64| with_check(run("check", 1, "failure", n * 24 * 60 + 1));
+    assert!(fixes(&days(30)));
+    assert_eq!(decide(&days(29)), Decision::Rerun { run_ids: vec![100] });
+    let mut going = with_check(run("check", 1, "failure", 20));
+    going.check_runs.items.push(run("slow", 1, "in_progress", 1));
+    waits_for(&decide(&going), WaitFor::WorkflowEnd { names: strings(&["check"]) });
+}
+
+#[test]
+fn a_fix_waits_for_its_next_attempt() {
+    let mut memory = memory();
+    memory.reruns.insert((head(), 100), minutes_ago(25));
+    memory.attempts.spent = 2;
+    memory.attempts.next_at = Some(now() + Duration::minutes(1));
+    let red = with_check(run("check", 1, "failure", 20));
+    let at = memory.attempts.next_at;
+    assert_eq!(waits(&with(&memory, &red)), (WaitFor::Backoff { failures: 2 }, at));
+    memory.attempts.next_at = Some(now());
+    assert!(matches!(with(&memory, &red), Decision::Fix { .. }));
+}
+
+#[test]
+fn a12_a_required_name_that_nobody_reports_waits_for_ever() {
+    let renamed = Policy { required_checks: strings(&["check", "lint", "verify"]), ..policy() };
+    for hours in [1, 1000] {
+        let decision = assess(&ready(), &seen_for(Duration::hours(hours)), &renamed, now());
+        waits_for(&decision, WaitFor::Absent { names: strings(&["lint"]) });
+    }
+    let hours_ago = |hours| now() - Duration::hours(hours);
+    let mut seen = NamesSeen::default();
+    for (name, hours) in [("check", 99), ("lint", 7), ("verify", 99)] {
+        seen.required_since.insert(name.to_owned(), hours_ago(hours));
+    }
+    seen.last_moved.insert("check".to_owned(), hours_ago(25));
+    seen.last_moved.insert("verify".to_owned(), hours_ago(24));
+    assert_eq!(name_warnings(&renamed, &seen, now()), [], "nothing else concluded");
+    seen.others_concluded_at = Some(hours_ago(1));
+    let never = NameWarning::NeverSeen { name: "lint".to_owned(), since: hours_ago(7) };
+    let silent = NameWarning::Silent { name: "check".to_owned(), since: hours_ago(25) };
+    assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone(), never]);
+    seen.required_since.insert("lint".to_owned(), hours_ago(6));
+    assert_eq!(name_warnings(&renamed, &seen, now()), [silent]);
+}
+
+#[test]
+fn every_word_of_a_required_check_is_well_or_not() {
+    let strict = Policy { skippable: strings(&["verify"]), ..policy() };
+    let words = [
+        ("success", "merge", "merge"),
+        ("skipped", "rerun", "merge"),
+        ("neutral", "rerun", "merge"),
+        ("failure", "rerun", "rerun"),
+        ("cancelled", "rerun", "rerun"),
+        ("timed_out", "rerun", "rerun"),
+        ("action_required", "rerun", "rerun"),
+        ("startup_failure", "rerun", "rerun"),
+        ("stale", "rerun", "rerun"),
+        ("", "rerun", "rerun"),
+        ("Success", "rerun", "rerun"),
+        ("a word of tomorrow", "rerun", "rerun"),
+        ("queued", "wait", "wait"),
+        ("in_progress", "wait", "wait"),
+    ];
+    for (word, when_strict, when_skippable) in words {
+        let pr = with_check(run("site", 1, word, 20));
+        assert_eq!(assess(&pr, &memory(), &strict, now()).slug(), when_strict, "strict: {word}");
+        assert_eq!(decide(&pr).slug(), when_skippable, "skippable: {word}");
+    }
+}
+
+#[test]
+fn other_checks_and_statuses_hold_but_are_not_on_the_ladder() {
+    let other = |word: &str| Run { workflow_run: Some(3), ..run("lint", 1, word, 20) };
+    for (word, slug) in [("success", "merge"), ("skipped", "merge"), ("neutral", "merge")] {
+        assert_eq!(decide(&with_check(other(word))).slug(), slug, "{word}");
+    }
+    waits_for(&decide(&with_check(other("queued"))), WaitFor::Running { names: strings(&["lint"]) });
+    let failed = WaitFor::OtherFailed { names: strings(&["lint"]) };
+    for word in ["failure", "cancelled", "tomorrow"] {
+        waits_for(&decide(&with_check(other(word))), failed.clone());
+    }
+    let ignoring = Policy { ignored_checks: strings(&["lint", "check", "ci/x"]), ..policy() };
+    assert!(is_merge(&assess(&with_check(other("failure")), &memory(), &ignoring, now())));
+    let required = with_check(run("check", 1, "failure", 20));
+    let decision = assess(&required, &memory(), &ignoring, now());
+    assert_eq!(decision.slug(), "rerun", "a required check is never exempt");
+
+    let with_status = |state: &str| {
+        let mut pr = ready();
+        pr.statuses = Listing::whole([status("ci/x", state)]);
+        pr
+    };
+    let running = WaitFor::Running { names: strings(&["ci/x"]) };
+    let failed = WaitFor::OtherFailed { names: strings(&["ci/x"]) };
+    assert!(is_merge(&decide(&with_status("success"))));
+    waits_for(&decide(&with_status("pending")), running);
+    for state in ["failure", "error", "tomorrow"] {
+        waits_for(&decide(&with_status(state)), failed.clone());
+        assert!(is_merge(&assess(&with_status(state), &memory(), &ignoring, now())));
+    }
+    let patient = Policy { pending_status_blocks: false, ..policy() };
+    assert!(is_merge(&assess(&with_status("pending"), &memory(), &patient, now())));
+    waits_for(&assess(&with_status("error"), &memory(), &patient, now()), failed);
+}
+
+#[test]
+fn f1_the_newest_attempt_decides_both_ways_wherever_it_is_listed() {
+    let started = |attempt, word: &str, minutes| run("check", attempt, word, minutes);
+    let cases = [
+        (started(1, "failure", 30), started(2, "success", 20), "merge"),
+        (started(1, "cancelled", 30), started(2, "success", 20), "merge"),
+        (started(1, "success", 30), started(2, "failure", 20), "rerun"),
+        (started(1, "success", 30), started(2, "queued", 20), "wait"),
+        // Two workflows of one name: the later started decides.
+        (started(3, "success", 30), started(1, "failure", 20), "rerun"),
+    ];
+    for (older, newer, slug) in cases {
+        for order in [[&older, &newer], [&newer, &older]] {
+            let mut pr = ready();
+            pr.check_runs.items.retain(|run| run.check.name != "check");
+            pr.check_runs.items.extend(order.into_iter().cloned());
+            assert_eq!(decide(&pr).slug(), slug, "{order:?}");
+        }
+    }
+}
+
+#[test]
+fn where_the_answer_does_not_say_which_is_newest_the_worse_counts() {
+    let pair = |a: Run, b: Run| {
+        let mut slugs = Vec::new();
+        for order in [[&a, &b], [&b, &a]] {
+            let mut pr = ready();
+            pr.check_runs.items.retain(|run| run.check.name != "check");
+            pr.check_runs.items.extend(order.into_iter().cloned());
+            slugs.push(decide(&pr).slug());
+        }
+        assert_eq!(slugs[0], slugs[1]);
+        slugs[0]
+    };
+    let green = run("check", 2, "success", 20);
+    // One run read twice, while it changed.
+    assert_eq!(pair(green.clone(), run("check", 2, "in_progress", 20)), "wait");
+    assert_eq!(pair(green.clone(), run("check", 2, "failure", 20)), "rerun");
+    // A younger run of another workflow that has not started yet.
+    let mut queued = run("check", 1, "queued", 0);
+    queued.check.id = 9;
+    queued.check.started_at = None;
+    assert_eq!(pair(green.clone(), queued.clone()), "wait");
+    // An older one that never started says nothing.
+    queued.check.id = 1;
+    assert_eq!(pair(green, queued), "merge");
+}
+
+#[test]
+fn f2_no_check_yet_is_undecided_and_a_reset_is_caught_by_the_second_reading() {
+    let mut young = ready();
+    young.check_runs = Listing::whole([]);
+    young.verdict_runs = Listing::whole([]);
+    waits_for(&with(&seen_for(Duration::seconds(40)), &young), WaitFor::Stable { seconds: 120 });
+    assert_eq!(decide(&young).slug(), "wait");
+
+    let Decision::Merge(judged) = decide(&ready()) else { panic!("it is ready") };
+    let later = now() + Duration::seconds(5);
+    let mut reset = with_check(run("check", 2, "queued", 0));
+    reset.read_at = later;
+    let refused = reread(judged, &reset, &memory(), &policy(), later).unwrap_err();
+    waits_for(&refused, WaitFor::Running { names: strings(&["check"]) });
+}
+
+#[test]
+fn f3_a_skipped_required_check_is_not_well_unless_listed() {
+    let strict = Policy { skippable: strings(&["verify"]), ..policy() };
+    let pr = with_check(run("site", 1, "skipped", 20));
+    let decision = assess(&pr, &memory(), &strict, now());
+    assert_eq!(decision, Decision::Rerun { run_ids: vec![100] });
+    let why = steward_rules::engine::why::why(&pr, &memory(), &strict, now());
+    assert_eq!(why[0].evidence[0].value, "skipped (github-actions)");
+}
+
+#[test]
+fn f4_names_match_whole_and_by_app() {
+    let without = |name: &str| {
+        let mut pr = ready();
+        pr.check_runs.items.retain(|run| run.check.name != name);
+        pr
+    };
+    let absent = WaitFor::Absent { names: strings(&["check"]) };
+    let mut by_status = without("check");
+    by_status.statuses = Listing::whole([status("check", "success")]);
+    waits_for(&decide(&by_status), absent.clone());
+    let mut longer = without("check");
+    longer.check_runs.items.push(run("check-extra", 1, "success", 20));
+    waits_for(&decide(&longer), absent.clone());
+    let mut other_app = without("check");
+    let mut foreign = run("check", 1, "success", 20);
+    foreign.check.app = "other-ci".to_owned();
+    other_app.check_runs.items.push(foreign.clone());
+    waits_for(&decide(&other_app), absent.clone());
+    let mut other_head = without("check");
+    other_head.check_runs.items.push(run_at(&old_head(), "check", 1, "success", 20));
+    waits_for(&decide(&other_head), absent);
+    // It still counts as another check.
+    foreign.check.state = steward_rules::review::facts::CheckState::Ended("failure".to_owned());
+    let mut both = ready();
+    both.check_runs.items.push(foreign);
+    waits_for(&decide(&both), WaitFor::OtherFailed { names: strings(&["check"]) });
+    let ignoring = Policy { ignored_checks: strings(&["check"]), ..policy() };
+    assert!(!is_merge(&assess(&both, &memory(), &ignoring, now())), "a required name is never exempt");
+    // A failing status of the verdict's name blocks, too.
+    let mut named = ready();
+    named.statuses = Listing::whole([status("verify", "failure")]);
+    waits_for(&decide(&named), WaitFor::OtherFailed { names: strings(&["verify"]) });
+}
+
+#[test]
+fn a_person_who_wants_changes_holds_it_until_they_say_otherwise() {
+    let (ann, bob, bot) = (account(1, "ann"), account(2, "bob"), account(3, "robot[bot]"));
+    let reviewed = |reviews: &[PersonReview]| {
+        let mut pr = ready();
+        pr.reviews = Listing::whole(reviews.iter().cloned());
+        decide(&pr)
+    };
+    use ReviewState::*;
+    let wants = WaitFor::ChangesRequested { by: strings(&["ann"]) };
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9)]), wants.clone());
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), review(&ann, Commented, 5)]), wants.clone());
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 5), review(&ann, Approved, 9)]), wants.clone());
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), review(&bob, Approved, 5)]), wants.clone());
+    let mut unsent = review(&ann, Approved, 1);
+    unsent.state = Pending;
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), unsent]), wants.clone());
+    let mut same = review(&ann, Approved, 9);
+    same.id = review(&ann, ChangesRequested, 9).id;
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), same]), wants);
+    for fine in [Approved, Dismissed] {
+        assert!(is_merge(&reviewed(&[review(&ann, ChangesRequested, 9), review(&ann, fine, 5)])));
+    }
+    assert!(is_merge(&reviewed(&[review(&bot, ChangesRequested, 9)])), "a bot is no person");
+}
+
+#[test]
+fn f14_what_is_not_submitted_is_not_said() {
+    let mut pr = ready();
+    let mut pending = review(&account(1, "owner"), ReviewState::Pending, 1);
+    pending.at = None;
+    pr.reviews = Listing::whole([pending]);
+    assert!(is_merge(&decide(&pr)));
+    let asking = Policy { required_approvals: 1, ..policy() };
+    waits_for(&assess(&pr, &memory(), &asking, now()), WaitFor::Approvals { have: 0, need: 1 });
+}
+
+#[test]
+fn approvals_count_for_this_head_by_others_who_may_write() {
+    let asking = Policy { required_approvals: 2, ..policy() };
+    let (ann, bob) = (account(1, "ann"), account(2, "bob"));
+    let approve = |by: &Account| review(by, ReviewState::Approved, 5);
+    let have = |reviews: Vec<PersonReview>| {
+        let mut pr = ready();
+        pr.reviews = Listing::whole(reviews);
+        match assess(&pr, &memory(), &asking, now()) {
+            Decision::Wait(Wait { reason: WaitFor::Approvals { have, need: 2 }, .. }) => have,
+            other => {
+                assert!(is_merge(&other), "{other:?}");
+                2
+            }
+        }
+    };
+    assert_eq!(have(vec![approve(&ann), approve(&bob)]), 2);
+    assert_eq!(have(vec![approve(&ann), approve(&ann)]), 1, "one person counts once");
+    assert_eq!(have(vec![approve(&ann), approve(&account(31, "contributor"))]), 1, "not the author's");
+    assert_eq!(have(vec![approve(&ann), PersonReview { head: Some(old_head()), ..approve(&bob) }]), 1);
+    assert_eq!(have(vec![approve(&ann), PersonReview { head: None, ..approve(&bob) }]), 1);
+    assert_eq!(
+        have(vec![approve(&ann), PersonReview { can_write: Reading::known(false), ..approve(&bob) }]),
+        1
+    );
+    assert_eq!(have(vec![approve(&ann), PersonReview { can_write: unread(), ..approve(&bob) }]), 1);
+    assert_eq!(have(vec![approve(&ann), approve(&account(3, "robot[bot]"))]), 1);
+}
+
+#[test]
+fn without_a_verdict_job_the_seat_must_have_accepted_this_head() {
+    let policy = Policy { verdict: None, require_seat_accepted: true, ..policy() };
+    let seat = |head: &steward_rules::ids::Sha, verdict, stale| {
+        let mut pr = ready();
+        pr.labels = labels(&[]);
+        pr.seat = Reading::known(Some(SeatReview { head: head.clone(), verdict, stale }));
+        assess(&pr, &memory(), &policy, now())
+    };
+    assert!(is_merge(&seat(&head(), Verdict::Accepted, false)));
+    waits_for(&seat(&head(), Verdict::Accepted, true), WaitFor::Seat(SeatGap::Stale));
+    waits_for(&seat(&old_head(), Verdict::Accepted, false), WaitFor::Seat(SeatGap::OtherHead));
+    for verdict in [Verdict::Changes, Verdict::Blocked] {
+        waits_for(&seat(&head(), verdict, false), WaitFor::Seat(SeatGap::NotAccepted));
+    }
+    let mut pr = ready();
+    waits_for(&assess(&pr, &memory(), &policy, now()), WaitFor::Seat(SeatGap::None));
+    pr.seat = unread();
+    waits_for(&assess(&pr, &memory(), &policy, now()), WaitFor::Incomplete(vec![Missing::SeatReview]));
+    // With a verdict job it is one condition more, never instead of another.
+    let both = Policy { require_seat_accepted: true, ..super::world::policy() };
+    waits_for(&assess(&ready(), &memory(), &both, now()), WaitFor::Seat(SeatGap::None));
+}
+
+#[test]
+fn a_policy_that_names_no_judge_or_no_check_merges_nothing() {
+    let none = Policy { verdict: None, ..policy() };
+    assert_eq!(assess(&ready(), &memory(), &none, now()), Decision::ConfigFault(Fault::NoJudge));
+    let unchecked = Policy { required_checks: Vec::new(), ..policy() };
+    let fault = Decision::ConfigFault(Fault::NoRequiredChecks);
+    assert_eq!(assess(&ready(), &memory(), &unchecked, now()), fault);
+    let mut code = ready();
+    code.files = Listing::whole([modified("tools/x")]);
+    assert_eq!(assess(&code, &memory(), &none, now()).slug(), "review_code");
+}
+
+#[test]
+fn a24_nothing_merges_while_a_task_is_held_or_runs() {
+    let other = PullNumber(99);
+    let mut memory = memory();
+    for (minutes, merges) in [(0, false), (29, false), (30, true)] {
+        let hold = Hold { pull: other, since: minutes_ago(minutes) };
+        memory.merging = Merging { hold: Some(hold), ..Merging::default() };
+        let decision = with(&memory, &ready());
+        assert_eq!(is_merge(&decision), merges, "{minutes} min");
+        if !merges {
+            let until = hold.since + Duration::minutes(30);
+            assert_eq!(waits(&decision), (WaitFor::Held(Held::For { pull: other, until }), Some(until)));
+        }
+    }
+    memory.merging = Merging { running: Some(other), ..Merging::default() };
+    waits_for(&with(&memory, &ready()), WaitFor::Held(Held::Running { pull: other }));
+    // In a tick that merged, a fix of a swept branch waits; one that nobody sweeps does not.
+    memory.merging = Merging { merged_this_tick: true, ..Merging::default() };
+    memory.reruns.insert((head(), 100), minutes_ago(25));
+    let mut red = with_check(run("check", 1, "failure", 20));
+    waits_for(&with(&memory, &red), WaitFor::NextTick);
+    red.labels = labels(&["data", "ai-verified"]);
+    assert!(matches!(with(&memory, &red), Decision::Fix { .. }));
+    assert!(is_merge(&with(&memory, &ready())), "another ready one merges in the same tick");
+}
+
+#[test]
+fn three_unprocessable_merges_are_listed() {
+    let mut memory = memory();
+    for (times, merges) in [(2, true), (3, false)] {
+        memory.unprocessable = times;
+        assert_eq!(is_merge(&with(&memory, &ready())), merges);
+    }
+}
+
+#[test]
+fn a13_the_second_reading_refuses_what_moved() {
+    let later = now() + Duration::seconds(5);
+    let judged = || match decide(&ready()) {
+        Decision::Merge(judged) => judged,
+        other => panic!("{other:?}"),
+    };
+    let fresh = || PrObs { read_at: later, ..ready() };
+    let permit = reread(judged(), &fresh(), &memory(), &policy(), later).unwrap();
+    assert_eq!((permit.sha(), permit.number()), (&head(), PullNumber(12)));
+    assert_eq!((permit.repo().to_string().as_str(), permit.method()), ("octo/catalogue", MergeMethod::Merge));
+
+    let mut script = fresh();
+    script.files.items.push(modified("tools/run.sh"));
+    let refused = reread(judged(), &script, &memory(), &policy(), later).unwrap_err();
+    assert_eq!(refused, Decision::ReviewCode { head: head() });
+    assert!(matches!(
+        steward_rules::engine::classify::classify(&script, &policy()),
+        Class::Code(CodeReason::Path { .. })
+    ));
+    let mut moved = fresh();
+    moved.head.sha = old_head();
+    assert_eq!(reread(judged(), &moved, &memory(), &policy(), later).unwrap_err().slug(), "wait");
+    // The same head of another pull request, or another repository.
+    let other = PrObs { number: PullNumber(13), ..fresh() };
+    assert!(reread(judged(), &other, &memory(), &policy(), later).is_err());
+    let mut elsewhere = fresh();
+    elsewhere.base.name = steward_rules::ids::RepoName::parse("octo/other").unwrap();
+    assert!(reread(judged(), &elsewhere, &memory(), &policy(), later).is_err());
+    // The first reading again, one of the future, and one of long ago.
+    assert!(reread(judged(), &ready(), &memory(), &policy(), now()).is_err());
+    assert!(reread(judged(), &fresh(), &memory(), &policy(), now()).is_err());
+    let minute = later + Duration::seconds(60);
+    let mut known = memory();
+    known.head.as_mut().unwrap().last_seen_at = now();
+    assert!(reread(judged(), &fresh(), &known, &policy(), minute).is_ok());
+    assert!(reread(judged(), &fresh(), &known, &policy(), minute + Duration::seconds(1)).is_err());
+}
