@@ -2,7 +2,6 @@
 
 use rstest::rstest;
 use steward_rules::diff::{ChangedFile, Content, Kind, RepoPath, Status};
-use steward_rules::ids::PullNumber;
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::review::facts::*;
 use steward_rules::review::gate::{EvidenceItem, GateId, GateState, cap, cap_so_far, lowered_by, undecided};

@@ -1,11 +1,11 @@
 //! The gates that hang on what was agreed and reported for a task: validator, scope, mutations, Peers.
 
 use rstest::rstest;
-use steward_rules::diff::{ChangedFile, Content, Kind, RepoPath, Status};
+use steward_rules::diff::{ChangedFile, RepoPath};
 use steward_rules::ids::PullNumber;
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::review::facts::*;
-use steward_rules::review::gate::{EvidenceItem, GateId, GateState, cap, cap_so_far, lowered_by, undecided};
+use steward_rules::review::gate::{GateId, GateState, cap};
 use steward_rules::review::verdict::Verdict;
 
 use crate::world::*;

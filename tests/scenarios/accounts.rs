@@ -16,8 +16,9 @@ use steward_core::github::{Options, Proxy, Retry};
 use steward_core::keychain::{self, Keychain, KeyringState};
 use steward_core::loops::Ctx;
 use steward_core::loops::accounts::{NoAccount, sign_in};
-use steward_core::store::StoreError;
 use steward_core::store::audit::{self, Chain};
+use steward_core::store::inbox::{self, Shelf};
+use steward_core::store::{ReadTx, StoreError};
 use steward_github_double::{Fault, Grant, World};
 use steward_kit::dbus::Keyring;
 use steward_rules::caller::Caller;
@@ -85,6 +86,13 @@ impl Signing {
         let name = keychain::github(&self.host(), login);
         let found = Keychain::default().get(&name).await.expect("the keyring is open");
         found.map(|found| found.secret.expose_secret().to_owned())
+    }
+
+    /// The open entries that an account put into the inbox: sentence and chip.
+    async fn warnings(&self) -> Vec<(String, String)> {
+        let page = |tx: &ReadTx<'_>| inbox::page(tx, Shelf::Open, None, None, 10);
+        let rows = self.ctx().store.read(page).await.unwrap();
+        rows.into_iter().map(|row| (row.title, row.chip)).collect()
     }
 
     async fn status_codes(&self) -> (RuntimeState, Vec<String>) {
@@ -343,6 +351,8 @@ async fn the_end_of_a_token_is_told_a_week_before() {
     signing.world.advance(Duration::from_secs(8 * 86_400));
     assert_eq!(problem(&signing.check().await), Some("token_rejected"));
     assert_eq!(signing.status_codes().await, (RuntimeState::Degraded, vec!["token_rejected".to_owned()]));
+    let said = format!("GitHub no longer accepts the token of octo at {}", signing.host());
+    assert_eq!(signing.warnings().await, [(said, "SIGNED OUT".to_owned())]);
 }
 
 #[tokio::test]
@@ -360,9 +370,17 @@ async fn a_token_is_asked_about_once_a_day() {
     signing.world.calm();
     sign_in::check_old(signing.ctx()).await;
     assert_eq!(signing.status_codes().await.1, ["token_expires"]);
+    let day = end.format("%Y-%m-%d");
+    let said = format!("The token of octo at {} ends on {day}", signing.host());
+    assert_eq!(signing.warnings().await, [(said, "ENDS SOON".to_owned())]);
     signing.world.mark();
     sign_in::check_old(signing.ctx()).await;
     assert_eq!(signing.world.tally().requests, 0);
+    // A longer life takes the entry away.
+    signing.world.ends(TOKEN, end + TimeDelta::days(90));
+    signing.desk.clock.forward(TimeDelta::days(1));
+    sign_in::check_old(signing.ctx()).await;
+    assert_eq!(signing.warnings().await, []);
 }
 
 #[tokio::test]

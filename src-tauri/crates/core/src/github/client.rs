@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use chrono::{DateTime, Utc};
 use secrecy::SecretString;
 use steward_rules::guard::Patience;
 
@@ -105,12 +104,6 @@ impl Client {
     /// The half of it that writes, each time with a permit.
     pub fn writer(&self) -> Writer {
         Writer::new(Arc::clone(&self.wire))
-    }
-
-    /// Until when this account is left alone since Steward's share of the hour is used (60 %), whoever
-    /// used it. Work that nobody waits for asks this first.
-    pub fn reserved(&self) -> Option<DateTime<Utc>> {
-        self.wire.budget.reserved(self.wire.login())
     }
 
     /// How much may still be asked of this host, and until when nothing is.

@@ -50,6 +50,12 @@ impl Reader {
         self.wire.store.clock().now()
     }
 
+    /// Until when this account is left alone since Steward's share of the hour is used (60 %), whoever
+    /// used it. Work that nobody waits for asks this first.
+    pub fn reserved(&self) -> Option<DateTime<Utc>> {
+        self.wire.budget.reserved(self.wire.login())
+    }
+
     /// Whose token this is, and which scopes it has.
     pub async fn whoami(&self) -> Result<TokenUser, GitHubError> {
         let got = self.wire.get(&format!("{}/user", self.wire.address.rest())).await?;

@@ -6,6 +6,7 @@ use steward_rules::github::scopes::Granted;
 
 use crate::config::Account;
 use crate::github::types::TokenUser;
+use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::{ReadTx, StoreError, WriteTx, settings};
 
 /// How long before its end a token is warned about.
@@ -60,6 +61,26 @@ impl Standing {
         self.scopes.clone().map_or(Granted::Untold, Granted::Scopes)
     }
 
+    /// What the person should hear of it before it stops working: the sentence and its chip.
+    fn warning(&self, account: &Account, now: DateTime<Utc>) -> Option<(String, &'static str)> {
+        let of = format!("{} at {}", account.login, account.host);
+        match (&self.fault, self.lifetime(now)) {
+            (Some(TokenFault::Rejected), _) => {
+                Some((format!("GitHub no longer accepts the token of {of}"), "SIGNED OUT"))
+            }
+            (Some(TokenFault::OtherUser(_)), _) => {
+                Some((format!("The token of {of} belongs to another user"), "OTHER USER"))
+            }
+            (None, Lifetime::Over(end)) => {
+                Some((format!("The token of {of} ended on {}", end.format("%Y-%m-%d")), "SIGNED OUT"))
+            }
+            (None, Lifetime::EndsSoon(end)) => {
+                Some((format!("The token of {of} ends on {}", end.format("%Y-%m-%d")), "ENDS SOON"))
+            }
+            (None, Lifetime::Long) => None,
+        }
+    }
+
     pub fn lifetime(&self, now: DateTime<Utc>) -> Lifetime {
         match self.expires_at {
             Some(end) if end <= now => Lifetime::Over(end),
@@ -69,8 +90,17 @@ impl Standing {
     }
 }
 
+fn name(account: &Account) -> String {
+    format!("{}@{}", account.login.to_ascii_lowercase(), account.host.to_ascii_lowercase())
+}
+
 fn key(account: &Account) -> String {
-    format!("account:{}@{}", account.login.to_ascii_lowercase(), account.host.to_ascii_lowercase())
+    format!("account:{}", name(account))
+}
+
+/// What its entry opens: the accounts, whichever of them is meant.
+fn target(account: &Account) -> String {
+    format!("settings/accounts?{}", name(account))
 }
 
 /// What is known of an account's token. A row that cannot be read is none: the next check writes it anew.
@@ -78,14 +108,30 @@ pub fn get(tx: &ReadTx<'_>, account: &Account) -> Result<Option<Standing>, Store
     Ok(settings::get(tx, &key(account))?.and_then(|text| serde_json::from_str(&text).ok()))
 }
 
+/// Keeps it; a token that ends soon, or is of no use, has an entry in the inbox as long as that holds.
 pub fn put(tx: &WriteTx<'_>, account: &Account, standing: &Standing) -> Result<(), StoreError> {
     let text = serde_json::to_string(standing).map_err(|error| StoreError::Value(error.to_string()))?;
     settings::set(tx, &key(account), &text)?;
+    match standing.warning(account, tx.now()) {
+        Some((title, chip)) => {
+            let new = NewEntry {
+                kind: Kind::Incident,
+                subject: key(account),
+                target: target(account),
+                title,
+                source: "Sign in again with a new token".to_owned(),
+                chip: chip.to_owned(),
+            };
+            inbox::upsert(tx, &new)?;
+        }
+        None => drop(inbox::withdraw(tx, Kind::Incident, &target(account))?),
+    }
     tx.topic("accounts")
 }
 
 pub fn remove(tx: &WriteTx<'_>, account: &Account) -> Result<(), StoreError> {
     settings::remove(tx, &key(account))?;
+    inbox::withdraw(tx, Kind::Incident, &target(account))?;
     tx.topic("accounts")
 }
 

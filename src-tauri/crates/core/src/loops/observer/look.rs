@@ -160,7 +160,7 @@ async fn run(ctx: &Ctx, account: &Account, names: &[RepoName]) -> Result<Vec<(Re
 
 /// Refuses to go on while the rest of the hour is the person's.
 pub(super) fn spare(client: &Client) -> Result<(), Halt> {
-    client.reserved().map_or(Ok(()), |until| Err(Halt::Reserved(until)))
+    client.reader().reserved().map_or(Ok(()), |until| Err(Halt::Reserved(until)))
 }
 
 /// The rows of these repositories with what is known as open in them; a row is made at its first use.

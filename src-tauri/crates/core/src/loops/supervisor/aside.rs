@@ -75,7 +75,7 @@ async fn settle(ctx: &Ctx, id: ReviewId, stop: &CancellationToken) -> Result<(),
 pub(super) async fn is_reserved(ctx: &Ctx, task: &TaskRow) -> bool {
     let Some(name) = task.repository.as_deref().and_then(RepoName::parse) else { return false };
     let host = task.host.as_deref().unwrap_or("github.com");
-    ctx.client_of(host, &name).await.is_ok_and(|client| client.reserved().is_some())
+    ctx.client_of(host, &name).await.is_ok_and(|client| client.reader().reserved().is_some())
 }
 
 /// What is asked for rarely, one thing at a time.

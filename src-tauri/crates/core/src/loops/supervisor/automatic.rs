@@ -8,6 +8,7 @@ use steward_rules::reading::{Cause, Reading};
 use steward_rules::review::facts::Pushed;
 use steward_rules::review::lifecycle::{AutomaticFacts, Caller, RunState, may_run_by_itself};
 
+use super::aside::is_reserved;
 use crate::git::{Remote, Workspace};
 use crate::loops::Ctx;
 use crate::loops::forge::Asking;
@@ -61,7 +62,7 @@ pub(super) async fn look(ctx: &Ctx, not_yet: &mut NotYet) -> Result<(), DriveErr
         }
     }
     for task in &pulls {
-        if is_seen(ctx, task).await? {
+        if is_seen(ctx, task).await? || is_reserved(ctx, task).await {
             continue;
         }
         let Ok(place) = task::place_of(ctx, task).await else { continue };
@@ -128,6 +129,9 @@ async fn pushed(ctx: &Ctx, task: &TaskRow, not_yet: &mut NotYet) -> Reading<Push
     match review::asking(ctx, &place).await {
         Ok(Asking::Not) => {}
         Ok(Asking::Open(open)) => {
+            if let Some(until) = open.reader.reserved() {
+                return Reading::unread(Cause::NotReadYet, format!("GitHub is left to you until {until}"));
+            }
             let pushed = review::pushed(&open, &place.branch, &head).await;
             if matches!(pushed.get(), Ok(Pushed::No { .. })) {
                 not_yet.0.insert(task.id, (head, ctx.clock.now()));
