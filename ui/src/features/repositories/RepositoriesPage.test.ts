@@ -188,6 +188,17 @@ describe("a board", () => {
     expect(screen.getByTestId("issue-9").querySelector("b")).toBeNull();
   });
 
+  test("computes the gates again when a check of the pull ends, and not when nothing moved", async () => {
+    await at("repository/octo/app/pull/12");
+    await vi.waitFor(() => expect(host.asked("task_gates")).toHaveLength(1));
+    host.say("repositories");
+    await vi.waitFor(() => expect(host.asked("repository_board").length).toBeGreaterThan(1));
+    expect(host.asked("task_gates")).toHaveLength(1);
+    board = { ...board, pulls: [pull(12, { title: "Fix the cache", checks: "failing" })] };
+    host.say("repositories");
+    await vi.waitFor(() => expect(host.asked("task_gates")).toHaveLength(2));
+  });
+
   test("of a repository that was never seen says so", async () => {
     board = { repository: repository("octo/app", { observedAt: null }), pulls: [], issues: [] };
     await at("repository/octo/app");
