@@ -1,6 +1,15 @@
 //! The steward engine: each row of engine.md and of the engine's cases, decided by pure functions.
 
 mod classify;
+mod drivers;
+mod entries;
 mod gate;
 mod gate_labels;
+mod ladder;
+mod laws;
+mod oracle;
+mod policy;
+mod said;
+mod supersede;
+mod triage;
 mod world;

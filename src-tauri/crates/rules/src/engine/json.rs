@@ -88,6 +88,13 @@ impl Json {
         out
     }
 
+    /// On one line, keys in their order.
+    pub fn compact(&self) -> String {
+        let mut out = String::new();
+        self.write(&mut out, None, false, 0);
+        out
+    }
+
     /// With a line for each member, indented by so many spaces a level, and a line break at the end.
     pub fn pretty(&self, indent: usize) -> String {
         let mut out = String::new();

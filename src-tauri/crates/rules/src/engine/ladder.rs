@@ -1,8 +1,9 @@
 //! Where a fix goes, and what it starts from (engine.md 5).
 
 use super::decision::Place;
+use super::entries::{EntryDiff, EntryKey};
 use super::facts::{FlagFinding, PrObs};
-use super::policy::{Policy, SweepBy, same_label};
+use super::policy::{FixScope, Policy, SweepBy, same_label};
 use crate::diff::RepoPath;
 use crate::globs::Globs;
 use crate::ids::PullNumber;
@@ -91,4 +92,31 @@ pub fn log_evidence(check: &str, log: Option<&str>) -> LogEvidence {
         is_cut = true;
     }
     LogEvidence { check: check.to_owned(), excerpt: Some(excerpt), is_cut }
+}
+
+/// Why a change that an agent left is too large or out of its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TooMuch {
+    /// More entries than one change of Steward may touch: that is a batch import.
+    Entries { touched: usize, cap: u32 },
+    /// A fix touched entries the pull request does not.
+    Beyond { entries: Vec<EntryKey> },
+}
+
+/// Holds a change of Steward's own against the cap and, for a fix, against what the pull request touches
+/// (engine.md 9, 7).
+pub fn own_size(change: &EntryDiff, of_pull: Option<&EntryDiff>, policy: &Policy) -> Result<(), TooMuch> {
+    let touched = change.touched();
+    if touched > policy.own_max_entries as usize {
+        return Err(TooMuch::Entries { touched, cap: policy.own_max_entries });
+    }
+    if let (Some(pull), FixScope::PrEntries) = (of_pull, policy.fix_scope) {
+        let allowed = pull.keys();
+        let entries: Vec<EntryKey> =
+            change.keys().into_iter().filter(|key| !allowed.contains(key)).cloned().collect();
+        if !entries.is_empty() {
+            return Err(TooMuch::Beyond { entries });
+        }
+    }
+    Ok(())
 }

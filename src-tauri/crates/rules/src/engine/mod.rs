@@ -3,6 +3,7 @@
 pub mod checks;
 pub mod classify;
 pub mod decision;
+pub mod drivers;
 pub mod entries;
 pub mod facts;
 pub mod hold;
@@ -15,5 +16,7 @@ pub mod policy;
 pub mod reply;
 pub mod retry;
 pub mod steps;
+pub mod supersede;
+pub mod triage;
 pub mod verdict_label;
 pub mod why;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 mod check;
 mod preset;
 
+pub(super) use check::label_matches;
 pub use check::{PolicyFault, check};
 pub use preset::Preset;
 
@@ -60,6 +61,8 @@ pub struct Policy {
     pub issues: IssuePolicy,
     /// Most entries a change may touch that Steward writes.
     pub own_max_entries: u32,
+    /// What a fix may touch.
+    pub fix_scope: FixScope,
     pub triage: TriagePolicy,
     pub retry: RetryPolicy,
     pub agent: AgentPolicy,
@@ -217,6 +220,16 @@ pub struct IssuePolicy {
     pub need_info_label: String,
 }
 
+/// What a fix of a pull request may touch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum FixScope {
+    /// Entries the pull request touches, and no others.
+    PrEntries,
+    /// Any entries up to the cap.
+    Cap,
+}
+
 /// What the triager may look up.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -296,6 +309,7 @@ impl Default for Policy {
                 need_info_label: "steward:needs-info".to_owned(),
             },
             own_max_entries: 25,
+            fix_scope: FixScope::PrEntries,
             triage: TriagePolicy::default(),
             retry: RetryPolicy { backoff: vec![60, 240, 720, 1440], stuck_after: 3 },
             agent: AgentPolicy {

@@ -193,7 +193,8 @@ fn normal(line: &str) -> String {
         .map(|word| {
             // Of a path its last component says what it is; the folders before it differ by machine.
             let word = word.rsplit(['/', '\\']).next().unwrap_or(word);
-            let is_id = word.len() >= 7 && word.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
+            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
+            let is_id = bare.len() >= 7 && bare.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
             if is_id {
                 return "#".to_owned();
             }

@@ -421,7 +421,12 @@ fn people(case: &Case<'_>) -> Option<Halt> {
             && review.by.id != case.pr.author.id
     };
     let have = u32::try_from(standing.iter().filter(approves).count()).unwrap_or(u32::MAX);
-    (have < need).then(|| Halt::wait(WaitFor::Approvals { have, need }, None))
+    let approved: Vec<Shown> = standing
+        .iter()
+        .filter(approves)
+        .map(|review| shown("approved by", review.by.login.as_str(), review.at))
+        .collect();
+    (have < need).then(|| Halt::wait(WaitFor::Approvals { have, need }, None).with(approved))
 }
 
 /// The newest word of each person: comments say nothing, and what is not submitted is not said.
@@ -461,7 +466,11 @@ fn seat(case: &Case<'_>) -> Option<Halt> {
         Ok(Some(review)) if review.verdict != Verdict::Accepted => SeatGap::NotAccepted,
         Ok(Some(_)) => return None,
     };
-    Some(Halt::wait(WaitFor::Seat(gap), None))
+    let at = Some(case.pr.read_at);
+    let review = case.pr.seat.get().ok().and_then(Option::as_ref).map(|review| {
+        shown("review of the seat", format!("{} at {}", review.verdict.as_str(), review.head.short()), at)
+    });
+    Some(Halt::wait(WaitFor::Seat(gap), None).with(review))
 }
 
 fn label_bound(case: &Case<'_>) -> Option<Halt> {
@@ -492,11 +501,11 @@ fn not_held(case: &Case<'_>) -> Option<Halt> {
         return Some(Halt::list(Listed::Unprocessable { times: case.memory.unprocessable }));
     }
     let held = hold::held(&case.memory.merging, case.now)?;
-    let until = match held {
-        hold::Held::For { until, .. } => Some(until),
-        hold::Held::Running { .. } => None,
+    let (pull, since, until) = match held {
+        hold::Held::For { pull, until } => (pull, Some(until - hold::HOLD_AT_MOST), Some(until)),
+        hold::Held::Running { pull } => (pull, None, None),
     };
-    Some(Halt::wait(WaitFor::Held(held), until))
+    Some(Halt::wait(WaitFor::Held(held), until).with([shown("held for", format!("#{pull}"), since)]))
 }
 
 fn of_check(seen: &Seen<'_>) -> Shown {

@@ -43,7 +43,7 @@ pub fn unreadable(unread: &Unreadable) -> String {
     match unread {
         Unreadable::Labels => "its labels could not be read".to_owned(),
         Unreadable::Files { read } => {
-            format!("its list of files could not be read to the end, only {}", count(*read, "file"))
+            format!("its list of files was cut off after {}", count(*read, "file"))
         }
         Unreadable::NoFiles => "it changes no file".to_owned(),
         Unreadable::Modes { path } => {
@@ -157,7 +157,7 @@ pub fn wait_for(reason: &WaitFor) -> String {
         }
         WaitFor::VerdictRetry { n } => format!("no verdict; try {n} is not due"),
         WaitFor::Backoff { failures } => {
-            format!("{} failed; the next one is not due", count(*failures as usize, "attempt"))
+            format!("after {} the next one is not due", count(*failures as usize, "attempt"))
         }
         WaitFor::Absent { names } => format!("required and not reported: {}", lines(names)),
         WaitFor::Running { names } => format!("running: {}", lines(names)),
