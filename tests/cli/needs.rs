@@ -146,6 +146,31 @@ fn an_answer_that_came_while_nobody_waited_is_kept_for_the_same_words() {
 }
 
 #[test]
+fn an_answer_that_came_back_is_sent_again_as_it_was() {
+    let desk = Desk::new();
+    let mut text = desk.home.config();
+    text.push_str("\nquestions: {enabled: true, owner: leon, keys: true}\n");
+    desk.home.write_config(&text);
+    // A pane of a tmux server that is not there: nothing typed can arrive.
+    let nowhere = desk.home.path().join("no-server").display().to_string() + ",1,0";
+    let lost = [("TMUX_PANE", "%7"), ("TMUX", nowhere.as_str())];
+    pty::script(&desk.home, steward(), ASK, &lost).ok();
+    let early = desk.person(&["needs", "again", "1"]);
+    assert!(
+        early.code == 1 && early.stderr.contains("no answer to question 1 came back"),
+        "{}",
+        early.stderr
+    );
+    desk.person(&["needs", "answer", "1", "B, but keep \u{2764}\u{fe0f}"]).ok();
+    let person = |words: &[&str]| pty::person_with(&desk.home, steward(), words, &[("TMUX", &nowhere)]);
+    let typed = person(&["needs", "type", "1"]).ok().stdout;
+    assert!(typed.contains("not delivered"), "{typed}");
+    let again = person(&["needs", "again", "1"]).ok().stdout;
+    assert!(again.contains("the asker has not fetched it yet"), "{again}");
+    assert_eq!(desk.script(&waiting("--wait")).ok().stdout, "B, but keep \u{2764}\u{fe0f}\n");
+}
+
+#[test]
 fn a_question_put_away_ends_the_waiting_with_its_reason() {
     let desk = desk();
     let asker = Beside::start(&desk, &waiting("--wait"));

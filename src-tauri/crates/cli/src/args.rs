@@ -379,6 +379,8 @@ pub enum NeedsCommand {
     Allow { need: i64 },
     /// Deny what a permission prompt asks.
     Deny { need: i64 },
+    /// Send an answer that came back undelivered once more, as it was.
+    Again { need: i64 },
     /// Type an answer that its asker did not fetch into the asker's pane.
     Type { need: i64 },
     /// Put a question away unanswered; its asker takes it back with this.

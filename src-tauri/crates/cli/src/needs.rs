@@ -145,6 +145,10 @@ pub async fn run(api: &Api, command: NeedsCommand, out: &Output) -> Result<(), A
             let need = api_needs::press(api, rq::NeedPress { id: need, allow: false }).await?;
             carried(api, need, out).await
         }
+        NeedsCommand::Again { need } => {
+            let need = api_needs::again(api, rq::ById { id: need }).await?;
+            carried(api, need, out).await
+        }
         NeedsCommand::Type { need } => {
             let need = api_needs::type_answer(api, rq::ById { id: need }).await?;
             carried(api, need, out).await

@@ -3,4 +3,8 @@
 /**
  * The questions' part of the status.
  */
-export type QuestionsStatus = { open: number, oldest: string | null, tick: string | null, tickAt: string | null, resolutionFail: boolean, captureFailed: number, };
+export type QuestionsStatus = { open: number, oldest: string | null, tick: string | null, tickAt: string | null, resolutionFail: boolean, captureFailed: number, 
+/**
+ * Those of them that are not declared absent.
+ */
+flagged: number, };

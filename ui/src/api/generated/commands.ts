@@ -142,6 +142,7 @@ export interface Commands {
   need_show: { request: ById; response: NeedView };
   need_answer: { request: NeedAnswer; response: NeedView };
   need_press: { request: NeedPress; response: NeedView };
+  need_again: { request: ById; response: NeedView };
   need_type: { request: ById; response: NeedView };
   need_drop: { request: NeedDrop; response: NeedView };
   hook_preview: { request: WorkspaceByTitle; response: HookView };

@@ -71,6 +71,7 @@ macro_rules! commands {
             need_show: ById => NeedView = questions::show,
             need_answer: NeedAnswer => NeedView = questions::answer,
             need_press: NeedPress => NeedView = questions::press,
+            need_again: ById => NeedView = questions::again,
             need_type: ById => NeedView = questions::type_answer,
             need_drop: NeedDrop => NeedView = questions::drop_need,
             hook_preview: WorkspaceByTitle => HookView = hooks::preview,

@@ -159,6 +159,23 @@ pub async fn press(api: &Api, request: rq::NeedPress) -> Result<v::NeedView, Api
     show(api, rq::ById { id: id.0 }).await
 }
 
+/// Sends the answer that came back once more: the same words, or the same key.
+pub async fn again(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError> {
+    api.person("answer a question")?;
+    on(api)?;
+    let id = NeedId(request.id);
+    let answer = api.store().read(move |tx| need_answers::newest(tx, id)).await?;
+    let Some(answer) = answer.filter(|answer| answer.stage == Stage::Returned) else {
+        let message = format!("no answer to question {id} came back");
+        return Err(ApiError::new(ErrorCode::Refused, message).hint("`steward needs show` says where it is"));
+    };
+    match answer.press {
+        Some(press) => loops::press(api.context(), id, press).await?,
+        None => loops::answer(api.context(), Some(id), &answer.words).await?,
+    };
+    show(api, request).await
+}
+
 /// Puts a question away: a person any, an agent its own.
 pub async fn drop_need(api: &Api, request: rq::NeedDrop) -> Result<v::NeedView, ApiError> {
     on(api)?;

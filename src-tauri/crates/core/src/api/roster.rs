@@ -31,7 +31,10 @@ pub(super) async fn status(api: &Api) -> Result<Option<v::QuestionsStatus>, ApiE
         tick: tick.as_ref().map(|tick| tick.line.clone()),
         tick_at: tick.as_ref().map(|tick| tick.at),
         resolution_fail: tick.as_ref().is_some_and(|tick| tick.resolution_fail),
-        capture_failed: tick.map_or(0, |tick| u32::try_from(tick.capture_failed).unwrap_or(u32::MAX)),
+        capture_failed: tick
+            .as_ref()
+            .map_or(0, |tick| u32::try_from(tick.capture_failed).unwrap_or(u32::MAX)),
+        flagged: tick.map_or(0, |tick| u32::try_from(tick.flagged).unwrap_or(u32::MAX)),
     }))
 }
 

@@ -140,6 +140,8 @@ view!(
         tick_at: Option<DateTime<Utc>>,
         resolution_fail: bool,
         capture_failed: u32,
+        /// Those of them that are not declared absent.
+        flagged: u32,
     }
 );
 view!(

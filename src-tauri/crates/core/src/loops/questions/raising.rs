@@ -97,12 +97,13 @@ fn tell(tx: &WriteTx<'_>, row: &NeedRow) -> Result<(), StoreError> {
 /// Puts a question into the inbox under this chip, or gives its entry these words.
 pub(super) fn enter(tx: &WriteTx<'_>, row: &NeedRow, chip: &str) -> Result<(), StoreError> {
     let item = row.item();
+    let tag = if row.origin.is_explicit() { "" } else { "[pane-judged] " };
     let entry = NewEntry {
         kind: Kind::Question,
         subject: format!("need:{}", row.id),
         target: target(row.id),
         title: inert(&row.need.question, TITLE),
-        source: inert(&format!("{} · {} · {}", item.project(), item.asker(), row.need.topic), TITLE),
+        source: inert(&format!("{tag}{} · {} · {}", item.project(), item.asker(), row.need.topic), TITLE),
         chip: chip.to_owned(),
     };
     inbox::upsert(tx, &entry)?;

@@ -70,7 +70,8 @@ pub(super) async fn keep(
             }
             let tick = tick(&looked);
             say(tx, &tick, &sights, &looked)?;
-            ticking::keep_tick(tx, &tick, &faults)?;
+            let unseen = |one: &&Looked| matches!(one.watchable, Watchable::No(_)) && !one.declared_absent;
+            ticking::keep_tick(tx, &tick, looked.iter().filter(unseen).count(), &faults)?;
             Ok(busy)
         })
         .await

@@ -16,12 +16,20 @@ pub struct LastTick {
     /// No member could be captured.
     pub resolution_fail: bool,
     pub capture_failed: usize,
+    /// Those of them that are not absent on purpose.
+    #[serde(default)]
+    pub flagged: usize,
     /// Faults of the roster's files.
     pub faults: Vec<String>,
 }
 
 /// Keeps what a tick came to.
-pub(super) fn keep_tick(tx: &WriteTx<'_>, tick: &Tick, faults: &[String]) -> Result<(), StoreError> {
+pub(super) fn keep_tick(
+    tx: &WriteTx<'_>,
+    tick: &Tick,
+    flagged: usize,
+    faults: &[String],
+) -> Result<(), StoreError> {
     let (resolution_fail, capture_failed) = match tick {
         Tick::ResolutionFail => (true, 0),
         Tick::Counts { capture_failed, .. } => (false, *capture_failed),
@@ -31,6 +39,7 @@ pub(super) fn keep_tick(tx: &WriteTx<'_>, tick: &Tick, faults: &[String]) -> Res
         line: tick.line(),
         resolution_fail,
         capture_failed,
+        flagged,
         faults: faults.to_vec(),
     };
     let text = serde_json::to_string(&last).map_err(|error| StoreError::Value(error.to_string()))?;
