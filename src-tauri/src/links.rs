@@ -29,6 +29,10 @@ impl Target {
         if self.0 == "inbox/powers" {
             return Self("settings/powers".to_owned());
         }
+        // A notice of the roster is about all of it.
+        if self.0.starts_with("roster/") {
+            return Self("roster".to_owned());
+        }
         match self.0.rsplit_once("/review/") {
             Some((_, review)) => Self(format!("review/{review}")),
             None => self,
@@ -43,7 +47,8 @@ impl Target {
         let end = words.find(['?', '#']).unwrap_or(words.len());
         let parts: Vec<&str> = words[..end].split('/').filter(|part| !part.is_empty()).collect();
         let known = match parts.as_slice() {
-            ["inbox" | "tasks" | "repositories" | "settings"] | ["inbox", "powers"] => true,
+            ["inbox" | "tasks" | "repositories" | "roster" | "settings"] | ["inbox", "powers"] => true,
+            ["roster", member] => is_member(member),
             ["review" | "task" | "question" | "effect", id] => is_number(id),
             ["task", task, "review", review] => is_number(task) && is_number(review),
             ["pr", owner, name, number] => is_name(owner) && is_name(name) && is_number(number),
@@ -94,6 +99,11 @@ fn is_name(word: &str) -> bool {
         && word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
 }
 
+/// A member's `agent@host` as an address writes it: encoded, so that nothing in it is a separator.
+fn is_member(word: &str) -> bool {
+    word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.@%".contains(&byte))
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Target, target_of_link, target_of_words};
@@ -113,6 +123,9 @@ mod tests {
             ("steward://settings/agents#x", "settings/agents"),
             ("steward://inbox", "inbox"),
             ("steward://effect/3", "effect/3"),
+            ("steward://question/3", "question/3"),
+            ("steward://roster", "roster"),
+            ("steward://roster/coord%20two@laptop", "roster/coord%20two@laptop"),
             ("steward://repositories", "repositories"),
             ("steward://repository/octo/app/pull/12/", "repository/octo/app/pull/12"),
         ] {
@@ -133,6 +146,10 @@ mod tests {
             "steward://pause",
             "steward://pr/../x/1",
             "steward://effect/3/send",
+            "steward://question/x",
+            "steward://question/3/answer",
+            "steward://roster/<b>",
+            "steward://roster/coord/brief",
             "steward://repository/../x",
             "steward://repository/octo/app/pull/x",
             "steward://settings/powers/confirm",
@@ -171,5 +188,6 @@ mod tests {
         assert_eq!(innermost("repository/octo/app/pull/1/review/9").as_deref(), Some("review/9"));
         assert_eq!(innermost("task/4").as_deref(), Some("task/4"));
         assert_eq!(innermost("inbox/powers").as_deref(), Some("settings/powers"));
+        assert_eq!(innermost("roster/coord@laptop").as_deref(), Some("roster"));
     }
 }
