@@ -24,12 +24,18 @@ const STARTS_WITHIN_MS = 20_000;
  * }} Bridge
  */
 
+/** A folder of a test's own, which goes when its bridge is closed. */
+export function makeFolder() {
+  return mkdtempSync(join(tmpdir(), "steward-ui-"));
+}
+
 /**
- * @param {{ github?: boolean }} [how] with `github` the home is signed in to a seeded world
+ * @param {{ github?: boolean, folder?: string, tmux?: string }} [how] with `github` the home is signed in
+ *   to a seeded world; `tmux` names the server whose panes it sees
  * @returns {Promise<Bridge>}
  */
 export async function startBridge(how = {}) {
-  const folder = mkdtempSync(join(tmpdir(), "steward-ui-"));
+  const folder = how.folder ?? makeFolder();
   const clean = () => rmSync(folder, { recursive: true, force: true });
   if (!existsSync(BINARY)) {
     throw new Error(`${BINARY} is not built: cargo build -p steward-bridge`);
@@ -41,6 +47,7 @@ export async function startBridge(how = {}) {
       HOME: folder,
       STEWARD_HOME: join(folder, "home"),
       STEWARD_AGENT_KEY: "made-up-credential",
+      ...(how.tmux ? { TMUX: how.tmux } : {}),
       ...(how.github ? { STEWARD_BRIDGE_WORLD: "1", STEWARD_GITHUB_TOKEN: "made-up-token" } : {}),
     },
   });

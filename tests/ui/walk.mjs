@@ -121,6 +121,37 @@ async function stops() {
       open: (page) => page.getByTestId("effect-send").click(),
     });
   }
+  const { needs } = await call("need_list", { closed: true, limit: 100 });
+  const kinds = new Set();
+  for (const need of needs) {
+    const what = need.prompt ? "prompt" : need.options.length > 0 ? "options" : "words";
+    const kind = `${need.state}-${what}${need.answer ? `-${need.answer.stage}` : ""}`;
+    if (kinds.has(kind)) continue;
+    kinds.add(kind);
+    all.push({ name: `question-${kind}`, hash: `#/question/${need.id}` });
+  }
+  const allowed = needs.find((need) => need.may.press);
+  if (allowed) {
+    all.push({
+      name: "question-allow",
+      hash: `#/question/${allowed.id}`,
+      open: (page) => page.getByTestId("prompt-allow").click(),
+    });
+  }
+  all.push({ name: "roster", hash: "#/roster" });
+  const roster = await call("roster_list", {}).catch(() => null);
+  const states = new Set();
+  for (const member of roster?.members ?? []) {
+    if (states.has(member.state)) continue;
+    states.add(member.state);
+    const name = encodeURIComponent(`${member.agent}@${member.host}`);
+    all.push({ name: `roster-${member.state}`, hash: `#/roster/${name}` });
+  }
+  const { entries } = await call("inbox_list", { filter: "open", limit: 200 });
+  for (const entry of entries.filter((one) => one.target.startsWith("roster/"))) {
+    const of = encodeURIComponent(entry.target.slice("roster/".length));
+    all.push({ name: `incident-${entry.chip}`.toLowerCase(), hash: `#/inbox/roster/${of}` });
+  }
   all.push({ name: "powers", hash: "#/inbox/powers" });
   all.push({
     name: "sign-in",

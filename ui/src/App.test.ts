@@ -55,13 +55,14 @@ async function inbox(): Promise<void> {
 }
 
 describe("the window", () => {
-  test("has only the pages of systems that are on", async () => {
+  test("has only pages that show something", async () => {
     await inbox();
     const nav = within(screen.getByRole("navigation", { name: "Pages" }));
     expect(nav.getAllByRole("link").map((link) => link.dataset.testid)).toEqual([
       "nav-inbox",
       "nav-tasks",
       "nav-repositories",
+      "nav-roster",
       "nav-settings",
     ]);
   });

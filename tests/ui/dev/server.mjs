@@ -14,12 +14,16 @@ import {
   powers,
   repositories,
 } from "./github.mjs";
+import { asked, capture, needs, roster } from "./questions.mjs";
 
 const port = Number(process.argv[2] ?? 4199);
 /** @type {Set<import("node:http").ServerResponse>} */
 const listeners = new Set();
 const bare = process.argv[3] === "empty";
-const entries = [...inboxOf(bare ? 0 : Number(process.argv[3] ?? 9)), ...(bare ? [] : fromGithub)];
+const entries = [
+  ...inboxOf(bare ? 0 : Number(process.argv[3] ?? 9)),
+  ...(bare ? [] : [...fromGithub, ...asked]),
+];
 /** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
 const history = [];
 
@@ -46,7 +50,33 @@ const answers = {
     ...status,
     inboxOpen: entries.filter((one) => one.state === "open").length,
     tasks: entries.length === 0 ? 0 : tasks.length,
+    ...(bare
+      ? {}
+      : {
+          questions: {
+            open: 5,
+            oldest: needs[0]?.askedAt ?? null,
+            tick: roster.tick,
+            tickAt: roster.tickAt,
+            resolutionFail: false,
+            captureFailed: 2,
+            flagged: 1,
+          },
+        }),
   }),
+  need_list: () => ({ needs: bare ? [] : needs, open: 5, queue: "" }),
+  need_show: ({ id }) => {
+    const found = needs.find((one) => one.id === id);
+    if (!found) throw refuse(`there is no question ${id}`);
+    return found;
+  },
+  roster_list: () => {
+    if (bare) throw refuse("questions are off", "refused");
+    return roster;
+  },
+  roster_look: () => ({ message: "the panes are looked at now" }),
+  roster_capture: () => capture,
+  roster_brief: ({ agent }) => ({ text: `You are ${agent}. Ask leon with steward need.` }),
   inbox_list: ({ filter, query, limit, after }) => {
     const fits = entries
       .filter((one) => (filter === "saved" ? one.saved : one.state === filter))

@@ -21,12 +21,13 @@ export const KEYS = {
   save: { keys: "s", label: "Save", group: "Entries" },
   snooze: { keys: "h", label: "Snooze", group: "Entries" },
   undo: { keys: "Mod+Z", label: "Undo", group: "Entries" },
+  answer: { keys: "a", label: "Answer", group: "Entries" },
   copy: { keys: "c", label: "Copy findings", group: "Review" },
   review: { keys: "Shift+R", label: "Review, or review again", group: "Review" },
-  send: { keys: "Mod+Enter", label: "Send what is suggested", group: "GitHub" },
+  send: { keys: "Mod+Enter", label: "Send", group: "Entries" },
   dismiss: { keys: "d", label: "Dismiss what is suggested", group: "GitHub" },
   mode: { keys: "m", label: "Mode of the repository", group: "GitHub" },
-  look: { keys: "r", label: "Look at GitHub now", group: "GitHub" },
+  look: { keys: "r", label: "Look now: at GitHub, or at the panes", group: "Window" },
   search: { keys: "/", label: "Search the list", group: "Window" },
   sheet: { keys: "?", label: "This sheet", group: "Window" },
   palette: { keys: "Mod+K", label: "Command palette", group: "Window" },
@@ -34,6 +35,7 @@ export const KEYS = {
   page1: { keys: "1", label: "Inbox", group: "Window" },
   page2: { keys: "2", label: "Tasks", group: "Window" },
   page3: { keys: "3", label: "Repositories", group: "Window" },
+  page5: { keys: "5", label: "Questions", group: "Window" },
   page8: { keys: "8", label: "Settings", group: "Window" },
 } as const satisfies Record<string, { keys: string; label: string; group: string }>;
 

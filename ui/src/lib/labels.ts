@@ -7,6 +7,7 @@ import type { GateState } from "../api/generated/GateState";
 import type { Held } from "../api/generated/Held";
 import type { ModeWord } from "../api/generated/ModeWord";
 import type { Need } from "../api/generated/Need";
+import type { NeedView } from "../api/generated/NeedView";
 import type { ObserverState } from "../api/generated/ObserverState";
 import type { ReviewRow } from "../api/generated/ReviewRow";
 import type { ReviewStateView } from "../api/generated/ReviewStateView";
@@ -17,7 +18,7 @@ import type { TokenPlace } from "../api/generated/TokenPlace";
 import type { Verdict } from "../api/generated/Verdict";
 import type { IconName } from "../kit/icons";
 
-export type Tone = "ok" | "warn" | "bad" | "mute" | "info";
+export type Tone = "ok" | "warn" | "bad" | "mute" | "info" | "loud";
 export type Label = { word: string; tone: Tone; icon: IconName };
 
 export const VERDICT: Record<Verdict, Label> = {
@@ -167,13 +168,26 @@ const EFFECT_CHIP: Record<string, Label> = {
   confirmed: { word: "CONFIRMED", tone: "ok", icon: "check" },
 };
 
+/** The words that an entry of a question, or of the roster, carries. */
+const QUESTION_CHIP: Record<string, Label> = {
+  NEED: { word: "QUESTION", tone: "info", icon: "speech" },
+  PANE: { word: "PANE-JUDGED", tone: "info", icon: "eye" },
+  PROMPT: { word: "PROMPT", tone: "warn", icon: "shield" },
+  UNDELIVERED: { word: "UNDELIVERED", tone: "bad", icon: "cross" },
+  ANSWERED: { word: "ANSWERED", tone: "ok", icon: "check" },
+  DROPPED: { word: "PUT AWAY", tone: "mute", icon: "minus" },
+  ROSTER: { word: "ROSTER EMPTY", tone: "warn", icon: "person" },
+  UNWATCHABLE: { word: "CAPTURE FAILED", tone: "loud", icon: "unplugged" },
+  "RESOLUTION-FAIL": { word: "RESOLUTION-FAIL", tone: "bad", icon: "unplugged" },
+};
+
 /** The chip of an entry; an unknown word is still a word. */
 export function chipLabel(word: string): Label {
   const verdict = VERDICT[word as Verdict];
   if (verdict) return verdict;
   if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
-  const effect = EFFECT_CHIP[word];
-  if (effect) return effect;
+  const known = EFFECT_CHIP[word] ?? QUESTION_CHIP[word];
+  if (known) return known;
   return { word, tone: "mute", icon: "dots" };
 }
 
@@ -341,4 +355,103 @@ const DECISION: Record<string, string> = {
 
 export function decisionWord(decision: string): string {
   return DECISION[decision] ?? decision.toLowerCase().replaceAll("_", " ");
+}
+
+/** How a member of the roster was last seen: each state has a word, an icon and a colour of its own. */
+const MEMBER_STATE: Record<string, Label> = {
+  working: { word: "WORKING", tone: "ok", icon: "play" },
+  waiting: { word: "WAITING", tone: "warn", icon: "speech" },
+  idle: { word: "IDLE", tone: "info", icon: "pause" },
+  error: { word: "ERROR", tone: "bad", icon: "exclaim" },
+  unwatchable: { word: "UNWATCHABLE", tone: "loud", icon: "unplugged" },
+  unknown: { word: "UNKNOWN", tone: "mute", icon: "dots" },
+};
+
+export function memberLabel(state: string): Label {
+  return MEMBER_STATE[state] ?? { word: state.toUpperCase(), tone: "mute", icon: "dots" };
+}
+
+/** How a member's pane is read. */
+const REACH: Record<string, string> = {
+  local: "tmux on this machine",
+  thrum: "through thrum",
+  ssh: "over ssh",
+  messages: "not at all: its questions come as messages",
+  refused: "not at all: the config file does not allow it",
+};
+
+export function reachWords(reach: string): string {
+  return REACH[reach] ?? reach;
+}
+
+const NEED_STATE: Record<string, Label> = {
+  open: { word: "WAITS FOR YOU", tone: "info", icon: "speech" },
+  answered: { word: "ANSWERED", tone: "ok", icon: "check" },
+  withdrawn: { word: "TAKEN BACK", tone: "mute", icon: "left" },
+  dropped: { word: "PUT AWAY", tone: "mute", icon: "minus" },
+  gone: { word: "GONE", tone: "mute", icon: "eye" },
+};
+
+/** Where a question stands; one whose answer came back says so. */
+export function needLabel(need: Pick<NeedView, "state" | "answer">): Label {
+  if (need.state === "open" && need.answer?.stage === "returned") {
+    return { word: "UNDELIVERED", tone: "bad", icon: "cross" };
+  }
+  return NEED_STATE[need.state] ?? { word: need.state.toUpperCase(), tone: "mute", icon: "dots" };
+}
+
+export const JUDGED: Label = { word: "PANE-JUDGED", tone: "mute", icon: "eye" };
+
+/** How a question came. */
+const ORIGIN: Record<string, string> = {
+  cli: "steward need, from a shell",
+  mcp: "the tool need_raise",
+  hook: "its agent's own hook",
+  thrum: "a thrum message",
+  pane: "read off its pane: nobody asked Steward",
+};
+
+export function originWords(origin: string): string {
+  return ORIGIN[origin] ?? origin;
+}
+
+export type Step = { stage: string; word: string };
+const QUEUED: Step = { stage: "queued", word: "queued" };
+
+/** What an answer goes through, by the way it travels. */
+const STEPS: Record<string, Step[]> = {
+  fetch: [QUEUED, { stage: "acknowledged", word: "fetched by its asker" }],
+  thrum: [QUEUED, { stage: "acknowledged", word: "sent as a reply" }],
+  type: [
+    QUEUED,
+    { stage: "typed", word: "typed" },
+    { stage: "submitted", word: "submitted" },
+    { stage: "acknowledged", word: "acknowledged" },
+  ],
+  key: [
+    QUEUED,
+    { stage: "submitted", word: "pressed" },
+    { stage: "acknowledged", word: "the prompt is gone" },
+  ],
+};
+const REACHED = ["queued", "carrying", "typed", "submitted", "acknowledged"];
+
+/** The steps of an answer: those behind it, the one it is at, those before it. */
+export function stepsOf(answer: {
+  way: string;
+  stage: string;
+}): (Step & { at: "past" | "here" | "ahead" })[] {
+  const steps = STEPS[answer.way] ?? [QUEUED];
+  const reached = REACHED.indexOf(answer.stage);
+  const here = steps.findLastIndex((step) => REACHED.indexOf(step.stage) <= reached);
+  return steps.map((step, i) => ({
+    ...step,
+    // The last one is no step on the way any more.
+    at:
+      i < here || (i === here && here === steps.length - 1)
+        ? "past"
+        : i === here
+          ? "here"
+          : "ahead",
+  }));
 }

@@ -1,6 +1,6 @@
 // Where the window is: `#/review/7`, the same words as `steward://review/7`.
 
-export type Page = "inbox" | "tasks" | "repositories" | "settings";
+export type Page = "inbox" | "tasks" | "repositories" | "roster" | "settings";
 export const SETTINGS = [
   "accounts",
   "workspaces",
@@ -16,16 +16,22 @@ export type SettingsSection = (typeof SETTINGS)[number];
 export type Opened =
   | { kind: "review"; id: number }
   | { kind: "effect"; id: number }
+  | { kind: "question"; id: number }
+  /** What is wrong with the roster: of a member, `agent@host`, or of all of it. */
+  | { kind: "roster"; of: string }
   | { kind: "powers" };
 
 export type Route =
   | { page: "inbox"; open: Opened | null }
   | { page: "tasks"; task: number | null; review: number | null }
   | { page: "repositories"; repo: string | null; pull: number | null; review: number | null }
+  /** A member is named `agent@host`. */
+  | { page: "roster"; member: string | null }
   | { page: "settings"; section: SettingsSection | null };
 
 const INBOX: Route = { page: "inbox", open: null };
 export const REPOSITORIES: Route = { page: "repositories", repo: null, pull: null, review: null };
+export const ROSTER: Route = { page: "roster", member: null };
 
 /** A number as an address writes it; anything else names nothing. */
 function id(word: string | undefined): number | null {
@@ -37,6 +43,16 @@ function repository(owner: string | undefined, name: string | undefined): string
   const fits = (word: string | undefined): word is string =>
     word !== undefined && /^[\w.-]{1,100}$/.test(word) && word !== "." && word !== "..";
   return fits(owner) && fits(name) ? `${owner}/${name}` : null;
+}
+
+/** What follows the first words of an address as one name; the core writes it plainly, a hash encoded. */
+function rest(words: string[]): string | null {
+  const text = words.join("/");
+  try {
+    return decodeURIComponent(text) || null;
+  } catch {
+    return text;
+  }
 }
 
 /** Reads a target or a hash; what it does not know leads to the inbox. */
@@ -56,8 +72,20 @@ export function parse(target: string): Route {
       const effect = id(words[1]);
       return effect === null ? INBOX : { page: "inbox", open: { kind: "effect", id: effect } };
     }
-    case "inbox":
-      return words[1] === "powers" ? { page: "inbox", open: { kind: "powers" } } : INBOX;
+    case "question": {
+      const need = id(words[1]);
+      return need === null ? INBOX : { page: "inbox", open: { kind: "question", id: need } };
+    }
+    case "inbox": {
+      if (words[1] === "powers") return { page: "inbox", open: { kind: "powers" } };
+      const of = words[1] === "roster" ? rest(words.slice(2)) : null;
+      return of === null ? INBOX : { page: "inbox", open: { kind: "roster", of } };
+    }
+    case "roster":
+    case "questions": {
+      const member = rest(words.slice(1));
+      return member?.includes("@") ? { page: "roster", member } : ROSTER;
+    }
     case "tasks":
       return { page: "tasks", task: null, review: null };
     case "task":
@@ -95,6 +123,9 @@ export function parse(target: string): Route {
 /** Where an entry of the inbox opens: beside the list where the inbox can show it. */
 export function parseEntry(target: string): Route {
   const to = parse(target);
+  if (target.startsWith("roster/")) {
+    return { page: "inbox", open: { kind: "roster", of: target.slice("roster/".length) } };
+  }
   return to.page === "settings" && to.section === "powers"
     ? { page: "inbox", open: { kind: "powers" } }
     : to;
@@ -102,7 +133,8 @@ export function parseEntry(target: string): Route {
 
 /** The target of what the inbox shows, in the words of its entries. */
 export function entryTarget(open: Opened): string {
-  return open.kind === "powers" ? "settings/powers" : `${open.kind}/${open.id}`;
+  if (open.kind === "powers") return "settings/powers";
+  return open.kind === "roster" ? `roster/${open.of}` : `${open.kind}/${open.id}`;
 }
 
 /** Writes a route as a hash. */
@@ -110,8 +142,9 @@ export function hash(route: Route): string {
   switch (route.page) {
     case "inbox":
       if (route.open === null) return "#/inbox";
-      return route.open.kind === "powers"
-        ? "#/inbox/powers"
+      if (route.open.kind === "powers") return "#/inbox/powers";
+      return route.open.kind === "roster"
+        ? `#/inbox/roster/${encodeURIComponent(route.open.of)}`
         : `#/${route.open.kind}/${route.open.id}`;
     case "tasks":
       if (route.task === null) return "#/tasks";
@@ -124,6 +157,8 @@ export function hash(route: Route): string {
       const review = route.pull === null || route.review === null ? "" : `/review/${route.review}`;
       return `#/repository/${route.repo}${pull}${review}`;
     }
+    case "roster":
+      return route.member === null ? "#/roster" : `#/roster/${encodeURIComponent(route.member)}`;
     case "settings":
       return route.section === null ? "#/settings" : `#/settings/${route.section}`;
   }

@@ -17,6 +17,24 @@ describe("a deep link and a hash say the same", () => {
     ["#/tasks", { page: "tasks", task: null, review: null }, "#/tasks"],
     ["effect/3", { page: "inbox", open: { kind: "effect", id: 3 } }, "#/effect/3"],
     ["inbox/powers", { page: "inbox", open: { kind: "powers" } }, "#/inbox/powers"],
+    ["question/3", { page: "inbox", open: { kind: "question", id: 3 } }, "#/question/3"],
+    ["steward://roster", { page: "roster", member: null }, "#/roster"],
+    ["roster/watch", { page: "roster", member: null }, "#/roster"],
+    [
+      "roster/coord two@studio",
+      { page: "roster", member: "coord two@studio" },
+      "#/roster/coord%20two%40studio",
+    ],
+    [
+      "roster/100%/a@studio",
+      { page: "roster", member: "100%/a@studio" },
+      "#/roster/100%25%2Fa%40studio",
+    ],
+    [
+      "#/inbox/roster/coord%40studio",
+      { page: "inbox", open: { kind: "roster", of: "coord@studio" } },
+      "#/inbox/roster/coord%40studio",
+    ],
     ["#/repositories", at(null), "#/repositories"],
     ["repository/octo/app.js", at("octo/app.js"), "#/repository/octo/app.js"],
     ["steward://pr/octo/app/12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
@@ -45,6 +63,8 @@ describe("a deep link and a hash say the same", () => {
     "effect/x",
     "effect",
     "inbox/nuclear",
+    "inbox/roster",
+    "question/x",
   ])("%s leads to the inbox and opens nothing", (target) => {
     expect(parse(target)).toEqual({ page: "inbox", open: null });
   });
@@ -57,10 +77,14 @@ test.each(["repository/../etc", "repository/octo", "pr/octo/<b>/1"])(
   },
 );
 
-test.each(["review/7", "effect/3", "settings/powers"])(
-  "the entry of %s opens beside the inbox's list",
-  (target) => {
-    const to = parseEntry(target);
-    expect(to.page === "inbox" && to.open && entryTarget(to.open)).toBe(target);
-  },
-);
+test.each([
+  "review/7",
+  "effect/3",
+  "question/3",
+  "roster/empty",
+  "roster/a/50%@studio",
+  "settings/powers",
+])("the entry of %s opens beside the inbox's list", (target) => {
+  const to = parseEntry(target);
+  expect(to.page === "inbox" && to.open && entryTarget(to.open)).toBe(target);
+});

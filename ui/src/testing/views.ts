@@ -8,11 +8,15 @@ import type { GateId } from "../api/generated/GateId";
 import type { GateState } from "../api/generated/GateState";
 import type { GateView } from "../api/generated/GateView";
 import type { IssueRow } from "../api/generated/IssueRow";
+import type { MemberView } from "../api/generated/MemberView";
+import type { NeedAnswerView } from "../api/generated/NeedAnswerView";
+import type { NeedView } from "../api/generated/NeedView";
 import type { ObserverView } from "../api/generated/ObserverView";
 import type { PullRow } from "../api/generated/PullRow";
 import type { RepositoryView } from "../api/generated/RepositoryView";
 import type { ReviewRow } from "../api/generated/ReviewRow";
 import type { ReviewView } from "../api/generated/ReviewView";
+import type { RosterView } from "../api/generated/RosterView";
 import type { Status } from "../api/generated/Status";
 import type { TaskView } from "../api/generated/TaskView";
 
@@ -308,6 +312,82 @@ export function task(id: number, change: Partial<TaskView> = {}): TaskView {
     review: null,
     createdAt: AT,
     updatedAt: AT,
+    ...change,
+  };
+}
+
+export function need(change: Partial<NeedView> = {}): NeedView {
+  return {
+    id: 3,
+    agent: "coord",
+    host: "studio",
+    project: "app",
+    topic: "storage",
+    question: "WAL or rollback?",
+    options: [
+      { letter: "A", text: "WAL", answer: "A) WAL" },
+      { letter: "B", text: "rollback", answer: "B) rollback" },
+    ],
+    origin: "cli",
+    judged: false,
+    state: "open",
+    text: "waits for you",
+    version: 1,
+    line: "",
+    prompt: null,
+    answer: null,
+    may: { answer: true, press: false, drop: true, typeAnswer: false, why: null },
+    pane: null,
+    entry: 1,
+    askedAt: AT,
+    closedAt: null,
+    ...change,
+  };
+}
+
+export function answer(change: Partial<NeedAnswerView> = {}): NeedAnswerView {
+  return {
+    id: 1,
+    words: "B, but keep the old files",
+    way: "type",
+    stage: "queued",
+    text: "about to be sent",
+    why: null,
+    answeredAt: AT,
+    updatedAt: AT,
+    ...change,
+  };
+}
+
+export function member(agent: string, change: Partial<MemberView> = {}): MemberView {
+  return {
+    agent,
+    host: "studio",
+    project: "app",
+    pane: "%12",
+    adapter: null,
+    state: "idle",
+    detail: "",
+    flagged: null,
+    absent: null,
+    reach: "local",
+    since: AT,
+    capturedAt: AT,
+    needs: [],
+    briefed: false,
+    ...change,
+  };
+}
+
+export function roster(change: Partial<RosterView> = {}): RosterView {
+  return {
+    members: [],
+    tick: null,
+    tickAt: null,
+    resolutionFail: false,
+    faults: [],
+    keys: true,
+    owner: "leon",
     ...change,
   };
 }

@@ -58,6 +58,22 @@ describe("the inbox", () => {
     expect(shown()).toEqual(["needs 2", "2", "1", "incidents 1", "3", "snoozed 1", "done 1"]);
   });
 
+  test("questions stand first, the one that waits longest above, whatever happened to it since", async () => {
+    const asked = { kind: "question", chip: "NEED" } as const;
+    kept.push(
+      entry(11, { ...asked, createdAt: "2026-03-01T09:00:00Z" }),
+      entry(10, {
+        ...asked,
+        chip: "UNDELIVERED",
+        createdAt: "2026-03-01T08:00:00Z",
+        updatedAt: "2026-03-01T12:30:00Z",
+      }),
+    );
+    host.say("inbox");
+    await settle();
+    expect(shown().slice(0, 4)).toEqual(["questions 2", "10", "11", "needs 2"]);
+  });
+
   test("unfolding a section shows its entries", async () => {
     inbox.fold("done");
     flushSync();

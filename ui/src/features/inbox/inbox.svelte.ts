@@ -146,8 +146,11 @@ export class Inbox {
     for (const entry of this.entries.values()) found.get(sectionOf(entry))?.push(entry);
     // Questions wait longest first; everything else newest first.
     for (const [id, entries] of found) {
-      const sign = id === "questions" ? 1 : -1;
-      entries.sort((a, b) => sign * a.updatedAt.localeCompare(b.updatedAt) || b.id - a.id);
+      entries.sort((a, b) =>
+        id === "questions"
+          ? a.createdAt.localeCompare(b.createdAt) || a.id - b.id
+          : b.updatedAt.localeCompare(a.updatedAt) || b.id - a.id,
+      );
     }
     return ORDER.map((id) => {
       const entries = found.get(id) ?? [];
