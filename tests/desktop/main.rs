@@ -1,6 +1,7 @@
 //! The built app in a real window.
 
 mod first_command;
+mod need_flow;
 mod pull_flow;
 mod review_flow;
 mod shell;
