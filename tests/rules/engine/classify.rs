@@ -263,6 +263,12 @@ fn a38_a_label_a_form_or_an_author_forbids_automation() {
     pr.entries = entries(40);
     let form = NeverReason::Form { issue: 9, label: "Data:Import".to_owned() };
     assert_eq!(listed(&decide(&pr)), Listed::Class(Class::NeverMerge(form)));
+    let forms = [4, 9].map(|number| LinkedIssue { number, labels: strings(&["data:import"]) });
+    for forms in [forms.clone(), [forms[1].clone(), forms[0].clone()]] {
+        let first = NeverReason::Form { issue: 4, label: "data:import".to_owned() };
+        let class = class_of(|pr| pr.linked_issues = Listing::whole(forms));
+        assert_eq!(class, Class::NeverMerge(first), "the order of the list says nothing");
+    }
     for label in ["do-not-merge", "WIP", "hold", "data:import"] {
         let class = class_of(|pr| pr.labels = labels(&["ai-verified", label]));
         assert_eq!(class, Class::NeverMerge(NeverReason::Label { label: label.to_owned() }));

@@ -64,6 +64,14 @@ fn a_part_that_was_not_read_whole_waits() {
     let seat = Policy { require_seat_accepted: true, ..policy() };
     waits_for(&assess(&pr, &memory(), &seat, now()), WaitFor::Incomplete(vec![Missing::SeatReview]));
     assert!(is_merge(&decide(&pr)), "the seat is not asked for");
+    pr.check_runs.items = vec![run("check", 1, "failure", 20)];
+    waits_for(&assess(&pr, &memory(), &seat, now()), WaitFor::Incomplete(vec![Missing::SeatReview]));
+    // What only a verdict job needs is not needed without one.
+    let accepted = SeatReview { head: head(), verdict: Verdict::Accepted, stale: false };
+    let mut pr = PrObs { labelled: unread(), seat: Reading::known(Some(accepted)), ..ready() };
+    pr.verdict_runs.complete = false;
+    let seat_only = Policy { verdict: None, ..seat };
+    assert!(is_merge(&assess(&pr, &memory(), &seat_only, now())));
 }
 
 #[test]
@@ -78,6 +86,10 @@ fn a_head_must_be_there_unchanged_for_two_minutes() {
             assert_eq!(waits(&decision), (stable.clone(), Some(at)), "looked at again right then");
         }
     }
+    let mut ahead = memory();
+    ahead.head.as_mut().unwrap().first_seen_at = now() + Duration::minutes(9);
+    let at = Some(now() + Duration::seconds(120));
+    assert_eq!(waits(&with(&ahead, &ready())), (stable.clone(), at));
     let mut other = memory();
     other.head = Some(HeadSeen { sha: old_head(), ..other.head.unwrap() });
     waits_for(&with(&other, &ready()), stable.clone());
@@ -148,8 +160,11 @@ fn a9_red_and_behind_waits_for_the_sweep_or_is_rebased() {
     assert_eq!(waits(&with(&memory, &red)), (WaitFor::Sweep { behind_by: 3 }, until));
     memory.behind_since = Some(minutes_ago(30));
     assert_eq!(with(&memory, &red), Decision::Rebase(own()), "the sweep did not act");
-    memory.behind_since = None;
-    waits_for(&with(&memory, &red), WaitFor::Sweep { behind_by: 3 });
+    for unknown in [None, Some(now() + Duration::minutes(9))] {
+        memory.behind_since = unknown;
+        let until = Some(now() + Duration::minutes(30));
+        assert_eq!(waits(&with(&memory, &red)), (WaitFor::Sweep { behind_by: 3 }, until));
+    }
     // Without the sweep label nobody moves it.
     let mut alone = red.clone();
     alone.labels = labels(&["data", "ai-verified"]);
@@ -206,10 +221,18 @@ fn a10_red_is_re_run_once_per_run_and_head_then_fixed() {
     memory.reruns.insert((head(), 100), minutes_ago(10));
     let names = strings(&["check", "site"]);
     waits_for(&with(&memory, &red), WaitFor::Rerun { names: names.clone() });
-    memory.reruns.insert((head(), 100), minutes_ago(30));
+    memory.reruns.insert((head(), 100), minutes_ago(20));
+    waits_for(&with(&memory, &red), WaitFor::Rerun { names: names.clone() });
     let what = Fix::Checks { names, run_ids: vec![100] };
     let fix = Decision::Fix { what, place: own() };
-    assert_eq!(with(&memory, &red), fix, "no result came of it");
+    let mut stale = red.clone();
+    for run in &mut stale.check_runs.items {
+        run.ended_at = Some(minutes_ago(40));
+    }
+    memory.reruns.insert((head(), 100), minutes_ago(29));
+    assert_eq!(waits(&with(&memory, &stale)).1, Some(now() + Duration::minutes(1)));
+    memory.reruns.insert((head(), 100), minutes_ago(30));
+    assert_eq!(with(&memory, &stale), fix, "no result came of it");
     // Red again after the re-run.
     memory.reruns.insert((head(), 100), minutes_ago(25));
     assert_eq!(with(&memory, &red), fix);
@@ -221,6 +244,16 @@ fn a10_red_is_re_run_once_per_run_and_head_then_fixed() {
     red.check_runs.items.push(Run { workflow_run: Some(101), ..run("compose", 2, "failure", 5) });
     memory.reruns.insert((head(), 100), minutes_ago(25));
     assert_eq!(with(&memory, &red), Decision::Rerun { run_ids: vec![101] });
+    // Both are named in one order, whatever the checks are called.
+    let mut two = with_check(Run { workflow_run: Some(105), ..run("check", 1, "failure", 20) });
+    two.check_runs.items.retain(|run| run.check.name != "site");
+    two.check_runs.items.push(run("site", 1, "failure", 20));
+    assert_eq!(decide(&two), Decision::Rerun { run_ids: vec![100, 105] });
+    for id in [100, 105] {
+        memory.reruns.insert((head(), id), minutes_ago(25));
+    }
+    let what = Fix::Checks { names: strings(&["check", "site"]), run_ids: vec![100, 105] };
+    assert_eq!(with(&memory, &two), Decision::Fix { what, place: own() });
 }
 
 #[test]
@@ -229,7 +262,8 @@ fn what_cannot_be_re_run_is_fixed_and_what_runs_on_is_waited_for() {
     assert!(fixes(&with_check(Run { workflow_run: None, ..run("check", 1, "failure", 20) })));
     let days = |n: i64| with_check(run("check", 1, "failure", n * 24 * 60 + 1));
     assert!(fixes(&days(30)));
-    assert_eq!(decide(&days(29)), Decision::Rerun { run_ids: vec![100] });
+    let month = with_check(run("check", 1, "failure", 30 * 24 * 60));
+    assert_eq!(decide(&month), Decision::Rerun { run_ids: vec![100] });
     let mut going = with_check(run("check", 1, "failure", 20));
     going.check_runs.items.push(run("slow", 1, "in_progress", 1));
     waits_for(&decide(&going), WaitFor::WorkflowEnd { names: strings(&["check"]) });
@@ -255,6 +289,8 @@ fn a12_a_required_name_that_nobody_reports_waits_for_ever() {
         let decision = assess(&ready(), &seen_for(Duration::hours(hours)), &renamed, now());
         waits_for(&decision, WaitFor::Absent { names: strings(&["lint"]) });
     }
+    let twice = Policy { required_checks: strings(&["lint", "check", "lint"]), ..policy() };
+    waits_for(&assess(&ready(), &memory(), &twice, now()), WaitFor::Absent { names: strings(&["lint"]) });
     let hours_ago = |hours| now() - Duration::hours(hours);
     let mut seen = NamesSeen::default();
     for (name, hours) in [("check", 99), ("lint", 7), ("verify", 99)] {
@@ -263,6 +299,8 @@ fn a12_a_required_name_that_nobody_reports_waits_for_ever() {
     seen.last_moved.insert("check".to_owned(), hours_ago(25));
     seen.last_moved.insert("verify".to_owned(), hours_ago(24));
     assert_eq!(name_warnings(&renamed, &seen, now()), [], "nothing else concluded");
+    seen.others_concluded_at = Some(hours_ago(99));
+    assert_eq!(name_warnings(&renamed, &seen, now()), [], "not since then");
     seen.others_concluded_at = Some(hours_ago(1));
     let never = NameWarning::NeverSeen { name: "lint".to_owned(), since: hours_ago(7) };
     let silent = NameWarning::Silent { name: "check".to_owned(), since: hours_ago(25) };
@@ -460,7 +498,8 @@ fn a_person_who_wants_changes_holds_it_until_they_say_otherwise() {
     waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), unsent]), wants.clone());
     let mut same = review(&ann, Approved, 9);
     same.id = review(&ann, ChangesRequested, 9).id;
-    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), same]), wants);
+    waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), same.clone()]), wants.clone());
+    waits_for(&reviewed(&[same, review(&ann, ChangesRequested, 9)]), wants);
     for fine in [Approved, Dismissed] {
         assert!(is_merge(&reviewed(&[review(&ann, ChangesRequested, 9), review(&ann, fine, 5)])));
     }
@@ -601,6 +640,14 @@ fn a13_the_second_reading_refuses_what_moved() {
     let mut moved = fresh();
     moved.head.sha = old_head();
     assert_eq!(reread(judged(), &moved, &memory(), &policy(), later).unwrap_err().slug(), "wait");
+    // Another head that is ready, too.
+    for run in moved.check_runs.items.iter_mut().chain(&mut moved.verdict_runs.items) {
+        run.head = old_head();
+    }
+    let mut seen = memory();
+    seen.head.as_mut().unwrap().sha = old_head();
+    assert!(is_merge(&assess(&moved, &seen, &policy(), later)));
+    assert!(reread(judged(), &moved, &seen, &policy(), later).is_err());
     // The same head of another pull request, or another repository.
     let other = PrObs { number: PullNumber(13), ..fresh() };
     assert!(reread(judged(), &other, &memory(), &policy(), later).is_err());

@@ -56,6 +56,12 @@ fn a4_a_verdict_of_another_head_that_came_later_rewrote_the_labels() {
     let mut foreign = at(9);
     foreign.check.app = "other-ci".to_owned();
     assert!(is_merge(&decide(&with(foreign))));
+    // The one that is told is the same, wherever it stands in the list.
+    let mut two = with(at(9));
+    two.verdict_runs.items.push(run_at(&sha(0xcccc), "verify", 1, "success", 8));
+    unbound(&two, late(Some(minutes_ago(9))));
+    two.verdict_runs.items.reverse();
+    unbound(&two, late(Some(minutes_ago(9))));
     // A newer run of the head settles it.
     let newer = with_verdict(&[run("verify", 2, "success", 10), at(9), run("verify", 3, "success", 5)]);
     assert!(is_merge(&decide(&newer)));
@@ -69,6 +75,9 @@ fn a5_a_skipped_run_hides_no_failed_one() {
     assert!(is_merge(&decide(&good)));
     let only = with_verdict(&[run("verify", 2, "skipped", 5)]);
     waits_for(&decide(&only), WaitFor::VerdictAbsent);
+    // Where the job is no required check, its verdict is enough.
+    let unlisted = Policy { required_checks: strings(&["check"]), ..policy() };
+    assert!(is_merge(&assess(&good, &memory(), &unlisted, now())));
     // As a required check the newest run must be well, too.
     let strict = Policy { skippable: strings(&["site"]), ..policy() };
     waits_for(&assess(&good, &memory(), &strict, now()), WaitFor::Unbound(Unbound::SkippedLast));
@@ -178,6 +187,9 @@ fn a_person_who_put_the_pass_label_on_after_the_verdict_does_not_count() {
     for minutes in [10, 9] {
         unbound(&by_ann(minutes), Unbound::PutOnBy { login: "ann".to_owned(), at: minutes_ago(minutes) });
     }
+    let both = Reading::known(vec![event("ai-verified", "bob", 5), event("ai-verified", "ann", 7)]);
+    let newest = Unbound::PutOnBy { login: "bob".to_owned(), at: minutes_ago(5) };
+    unbound(&PrObs { labelled: both, ..ready() }, newest);
     assert!(is_merge(&decide(&by_ann(11))), "before the verdict: the job decided after it");
     assert!(is_merge(&decide(&with(event("ai-verified", "GitHub-Actions[bot]", 9)))));
     assert!(is_merge(&decide(&with(event("data", "ann", 9)))));
@@ -246,6 +258,9 @@ fn a_head_without_any_verdict_run_is_listed_after_six_hours_and_asked_for_daily(
         Listed::NoVerdict { tries: 1, next_at: now() + Duration::hours(1) }
     );
     assert_eq!(at(90, Some((1, 24))), Decision::RetryVerify { n: 2 });
+    // One that was tried before it was listed.
+    let next_at = now() + Duration::hours(23);
+    assert_eq!(listed(&at(7, Some((1, 6)))), Listed::NoVerdict { tries: 1, next_at });
 }
 
 #[test]

@@ -2,10 +2,12 @@
 
 use chrono::{Duration, NaiveDate};
 use rstest::rstest;
-use steward_rules::engine::decision::Place;
+use steward_rules::engine::decision::{Decision, Place};
 use steward_rules::engine::entries::{EntryDiff, EntryKey};
+use steward_rules::engine::facts::PrObs;
 use steward_rules::engine::hold::*;
 use steward_rules::engine::ladder::*;
+use steward_rules::engine::merge::assess;
 use steward_rules::engine::policy::{FixScope, Policy, PushPolicy, SweepBy};
 use steward_rules::engine::reply::*;
 use steward_rules::engine::retry::*;
@@ -310,4 +312,29 @@ fn what_the_reply_to_a_re_run_means(#[case] status: u16, #[case] message: &str, 
     assert_eq!(after_rerun(Reply::Status(status), message), after);
     assert_eq!(after_rerun(Reply::Limited, message), AfterRerun::NextTick);
     assert_eq!(after_rerun(Reply::Lost, message), AfterRerun::Unknown);
+}
+
+#[test]
+fn a39_a_lost_boundary_stops_agents_and_no_merge() {
+    let three = [12, 13, 14].map(|number| PrObs { number: PullNumber(number), ..ready() });
+    assert!(three.iter().all(|pr| is_merge(&decide(pr))));
+    let start = Start {
+        boundary: unread(),
+        priority_busy: Reading::known(false),
+        lock_free: true,
+        available_mb: Reading::known(9000),
+        started_today: 0,
+        limited_until: None,
+        parked: 0,
+    };
+    assert!(matches!(may_start(&start, 24, 3072, now()), Err(NotNow::NoBoundary(_))));
+}
+
+#[test]
+fn a25_a_push_to_the_base_moves_a_branch_whatever_it_touched() {
+    // Only how far it is behind is asked, never which paths the base changed.
+    let sweeping = Policy { push: PushPolicy { sweep_by: SweepBy::Steward, ..policy().push }, ..policy() };
+    let decision = assess(&behind(ready(), 1), &memory(), &sweeping, now());
+    assert_eq!(decision, Decision::Rebase(Place::Own { branch: "intake/issue-9".to_owned() }));
+    assert!(is_merge(&assess(&ready(), &memory(), &sweeping, now())), "it holds the base already");
 }

@@ -241,5 +241,5 @@ fn never(pr: &PrObs, policy: &Policy) -> Option<NeverReason> {
 /// True when a branch lies below a folder of branch names.
 fn is_below(branch: &str, prefix: &str) -> bool {
     let folder = prefix.trim_end_matches('/');
-    !folder.is_empty() && branch.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
+    branch.strip_prefix(folder).is_some_and(|rest| rest.starts_with('/'))
 }

@@ -54,7 +54,7 @@ impl HeadSeen {
     /// (engine.md 4.4).
     pub fn after(before: Option<&Self>, sha: &Sha, now: DateTime<Utc>) -> Self {
         let first_seen_at = before
-            .filter(|seen| seen.sha == *sha && seen.last_seen_at <= now && seen.first_seen_at <= now)
+            .filter(|seen| seen.sha == *sha && seen.last_seen_at <= now)
             .map_or(now, |seen| seen.first_seen_at);
         Self { sha: sha.clone(), first_seen_at, last_seen_at: now }
     }

@@ -34,7 +34,6 @@ const DOT_INSTRUCTIONS: [&str; 12] = [
 
 /// The safe and the protected paths of a policy, compiled.
 pub struct SafePaths {
-    everything: bool,
     safe: Globs,
     protected: Globs,
 }
@@ -63,11 +62,7 @@ impl SafePaths {
         }
         let folders: Vec<String> =
             safe.iter().filter(|one| Self::is_pattern(one)).map(|one| folder(one)).collect();
-        Self {
-            everything: safe.iter().any(|one| one == "**"),
-            safe: Globs::new(&folders),
-            protected: protecting,
-        }
+        Self { safe: Globs::new(&folders), protected: protecting }
     }
 
     /// True for a text that can name safe paths.
@@ -89,7 +84,7 @@ impl SafePaths {
         if path.components().any(is_instruction) {
             return Some(NotData::Instructions);
         }
-        if !self.everything && !self.safe.matches(path) {
+        if !self.safe.matches(path) {
             return Some(NotData::Outside);
         }
         self.protected.matches(path).then_some(NotData::Protected)
@@ -97,7 +92,7 @@ impl SafePaths {
 
     /// True when a path lies where data lies, whatever stands there.
     pub fn covers(&self, path: &RepoPath) -> bool {
-        self.everything || self.safe.matches(path) || !is_normal(path)
+        self.safe.matches(path) || !is_normal(path)
     }
 }
 
