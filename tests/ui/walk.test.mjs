@@ -11,7 +11,7 @@ import { DEAF, ENDED, IDLE, prompting, startTmux, WORKING } from "./panes.mjs";
 const ACCEPTED = { verdict: "ACCEPTED", summary: "As it should be." };
 
 test("every page in every look and width is accessible and fits", {
-  timeout: 900_000,
+  timeout: 1_200_000,
 }, async () => {
   const folder = makeFolder();
   const panes = startTmux(folder);

@@ -270,6 +270,6 @@ describe("the inbox", () => {
     render(App);
     expect((await screen.findByTestId("entry-1")).textContent).not.toContain("QUESTION");
     expect(screen.getByTestId("entry-2").textContent).toContain("UNDELIVERED");
-    expect(screen.getByRole("heading", { name: /the oldest waits/ })).toBeTruthy();
+    expect(screen.getByRole("heading", { name: /the oldest asked/ })).toBeTruthy();
   });
 });

@@ -181,7 +181,12 @@ describe("a member", () => {
     expect(host.asked("roster_capture")).toEqual([{ agent: "coord" }]);
   });
 
-  test("a pane elsewhere is read on a press alone", async () => {
+  test.each([
+    ["elsewhere", { reach: "ssh", state: "idle" }],
+    ["that cannot be watched", { reach: "local", state: "unwatchable" }],
+  ])("a pane %s is read on a press alone", async (_, change) => {
+    const brain = member("brain", { host: "build", flagged: FLAG, ...change });
+    seen = roster({ ...seen, members: [brain] });
     await at("roster/brain@build");
     await screen.findByTestId("member-flagged");
     expect(host.asked("roster_capture")).toEqual([]);
