@@ -225,7 +225,7 @@ fn a_pattern_without_a_wildcard_names_a_folder() {
 
 #[test]
 fn a18_a_fork_a_deleted_fork_and_another_base_are_listed_only() {
-    let cases: [(&str, fn(&mut PrObs), ForeignReason); 3] = [
+    let cases: [(&str, Spoil, ForeignReason); 3] = [
         ("fork", |pr| pr.head.repo = Some(8), ForeignReason::Fork),
         ("deleted", |pr| pr.head.repo = None, ForeignReason::DeletedFork),
         ("base", |pr| pr.base.branch = "next".to_owned(), ForeignReason::Base { branch: "next".to_owned() }),

@@ -42,7 +42,7 @@ fn what_ended_is_gone_whatever_else_it_is() {
 
 #[test]
 fn a_part_that_was_not_read_whole_waits() {
-    let cases: [(Missing, fn(&mut PrObs)); 7] = [
+    let cases: [(Missing, Spoil); 7] = [
         (Missing::CheckRuns, |pr| pr.check_runs.complete = false),
         (Missing::Statuses, |pr| pr.statuses.complete = false),
         (Missing::VerdictRuns, |pr| pr.verdict_runs.complete = false),

@@ -12,4 +12,5 @@ mod policy;
 mod said;
 mod supersede;
 mod triage;
+mod verify;
 mod world;

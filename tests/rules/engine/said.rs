@@ -4,14 +4,18 @@ use chrono::Duration;
 use steward_rules::diff::RepoPath;
 use steward_rules::engine::classify::*;
 use steward_rules::engine::decision::*;
+use steward_rules::engine::entries::EntryKey;
 use steward_rules::engine::facts::*;
-use steward_rules::engine::hold::{Held, Hold, Merging};
+use steward_rules::engine::hold::{Held, Hold, Merging, NotNow};
 use steward_rules::engine::merge::assess;
 use steward_rules::engine::paths::NotData;
 use steward_rules::engine::steps::StepId;
+use steward_rules::engine::supersede::Stop;
+use steward_rules::engine::triage::NotProven;
 use steward_rules::engine::verdict_label::Unbound;
 use steward_rules::engine::why::why;
 use steward_rules::ids::PullNumber;
+use steward_rules::reading::{Cause, Why};
 use steward_rules::wording::engine as say;
 
 use super::world::*;
@@ -284,5 +288,60 @@ fn every_refusal_of_a_policy_says_what_is_wrong() {
     data is also data, which means something else
     the pass and the flag label are one
     an entry has at least one line
+    ");
+}
+
+#[test]
+fn why_nothing_starts_is_closed_or_goes_on() {
+    let why = Why::new(Cause::GitFailed, "no bubblewrap");
+    let keys = vec![EntryKey::new("works", "dune")];
+    let ids = || strings(&["dune"]);
+    let said = [
+        say::not_now(&NotNow::NoBoundary(why.clone())),
+        say::not_now(&NotNow::Priority),
+        say::not_now(&NotNow::PriorityUnread(why.clone())),
+        say::not_now(&NotNow::Lock),
+        say::not_now(&NotNow::Memory { available: 100, needed: 3072 }),
+        say::not_now(&NotNow::MemoryUnread(why)),
+        say::not_now(&NotNow::DayCap { cap: 24 }),
+        say::not_now(&NotNow::Limited { until: now() }),
+        say::not_now(&NotNow::Parked { items: 4 }),
+        say::not_proven(&NotProven::NoClaim),
+        say::not_proven(&NotProven::Missing { ids: ids() }),
+        say::not_proven(&NotProven::QuotedOnly { ids: ids() }),
+        say::not_proven(&NotProven::NoReason),
+        say::not_proven(&NotProven::Contradicted { ids: ids() }),
+        say::not_proven(&NotProven::Questions { number: 2 }),
+        say::not_proven(&NotProven::AskedBefore),
+        say::not_proven(&NotProven::Unread),
+        say::stopped(&Stop::OriginalEnded),
+        say::stopped(&Stop::Refused),
+        say::stopped(&Stop::Reverted),
+        say::stopped(&Stop::Differs { entries: keys.clone() }),
+        say::stopped(&Stop::Lost { entries: keys }),
+    ];
+    insta::assert_snapshot!(said.join("\n"), @r"
+    there is no boundary for agents: no bubblewrap
+    the automation that comes first is busy
+    whether the automation that comes first is busy is not known: no bubblewrap
+    another heavy tool runs
+    100 MB of memory are available, 3072 are needed
+    how much memory is available is not known: no bubblewrap
+    24 agent runs were started today
+    a limit of the provider holds until 2026-11-30 12:00 UTC
+    4 items wait on faults of the configuration; mend those first
+    it says the entry is there and names none
+    not in the tree: dune
+    named in a quote of the issue only: dune
+    it declines and gives no reason
+    the tree says otherwise of dune
+    it asks 2 questions, and one is to be asked
+    it asks what was asked before
+    the tree could not be read
+    the original was closed or merged meanwhile
+    a person closed the superseding pull request
+    what was merged is not on the base any more
+    on the base these are not as merged: works dune
+    these of the original were lost: works dune
     ");
 }

@@ -8,7 +8,10 @@ use steward_rules::ids::PullNumber;
 use steward_rules::reading::Reading;
 use steward_rules::review::facts::PullState;
 
-use super::world::*;
+use super::world::{head, old_head, sha, unread};
+
+/// One fact that could not be read.
+type Spoil = fn(&mut Both);
 
 const PULL: PullNumber = PullNumber(40);
 
@@ -71,7 +74,7 @@ fn what_a_person_ended_stops_it() {
 #[test]
 fn a_missing_fact_does_nothing() {
     use PullState::*;
-    let cases: [(Stage, fn(&mut Both)); 6] = [
+    let cases: [(Stage, Spoil); 6] = [
         (Stage::None, |facts| facts.original = unread()),
         (opened(), |facts| facts.original = unread()),
         (opened(), |facts| facts.superseding = unread()),

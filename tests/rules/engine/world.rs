@@ -16,6 +16,9 @@ pub use crate::world::{minutes_ago, now, sha};
 
 pub const REPO: u64 = 7;
 
+/// One thing that goes wrong with a pull request.
+pub type Spoil = fn(&mut PrObs);
+
 pub fn head() -> Sha {
     sha(0xaaaa)
 }

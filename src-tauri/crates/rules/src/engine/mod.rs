@@ -19,4 +19,5 @@ pub mod steps;
 pub mod supersede;
 pub mod triage;
 pub mod verdict_label;
+pub mod verify;
 pub mod why;

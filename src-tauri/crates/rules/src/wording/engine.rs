@@ -5,9 +5,14 @@ use chrono::{DateTime, Utc};
 use super::{count, list};
 use crate::engine::classify::{Class, CodeReason, ForeignReason, NeverReason, Unreadable};
 use crate::engine::decision::{Decision, Ended, Fault, Fix, Listed, Missing, Place, SeatGap, Wait, WaitFor};
-use crate::engine::hold::Held;
+use crate::engine::entries::EntryKey;
+use crate::engine::hold::{Held, NotNow};
+use crate::engine::ladder::TooMuch;
 use crate::engine::paths::NotData;
+use crate::engine::supersede::Stop;
+use crate::engine::triage::NotProven;
 use crate::engine::verdict_label::Unbound;
+use crate::engine::verify::Refused;
 use crate::untrusted::Untrusted;
 
 fn line(text: &str) -> String {
@@ -278,4 +283,110 @@ pub fn verdict_labels_equal() -> String {
 
 pub fn no_lines() -> String {
     "an entry has at least one line".to_owned()
+}
+
+/// Why what an agent left is discarded.
+pub fn refused(refused: &Refused) -> String {
+    let shown = |path: &crate::diff::RepoPath| line(&path.shown());
+    match refused {
+        Refused::Unread(why) => {
+            format!("what the agent left could not be read: {}", line(&why.detail))
+        }
+        Refused::Processes { alive } => {
+            format!("{} of the agent did not end", count_processes(*alive))
+        }
+        Refused::GitTouched { what } => format!("git itself was changed: {}", lines(what)),
+        Refused::Path { path, why } => not_data(&shown(path), *why),
+        Refused::Dotfile { path } => format!("{} is a dotfile", shown(path)),
+        Refused::Mode { path, .. } => format!("{} is no regular file", shown(path)),
+        Refused::OddName { path, why } => format!("{}: {why}", shown(path)),
+        Refused::Collision { path, with } => {
+            format!("{} and {} are one name where case does not count", shown(path), shown(with))
+        }
+        Refused::Tool { name, exit: Some(code) } => format!("{} failed with {code}", line(name)),
+        Refused::Tool { name, exit: None } => format!("{} did not end by itself", line(name)),
+        Refused::NotValidated => "no validator ran over it".to_owned(),
+        Refused::Nothing => "nothing was changed".to_owned(),
+        Refused::TooMuch(much) => too_much(much),
+        Refused::Secret { rule } => format!("it holds a secret: {}", line(rule)),
+    }
+}
+
+fn count_processes(alive: u32) -> String {
+    match alive {
+        1 => "1 process".to_owned(),
+        alive => format!("{alive} processes"),
+    }
+}
+
+pub fn too_much(much: &TooMuch) -> String {
+    match much {
+        TooMuch::Entries { touched, cap } => {
+            format!("a batch import: {touched} entries, and {cap} are the most for one change")
+        }
+        TooMuch::Beyond { entries } => {
+            let names: Vec<String> =
+                entries.iter().map(|key| line(&format!("{} {}", key.family, key.id))).collect();
+            format!("it touches what the pull request does not: {}", list(&names))
+        }
+    }
+}
+
+pub fn not_scanned() -> String {
+    "a part was too large to be looked at".to_owned()
+}
+
+/// Why no agent task starts now.
+pub fn not_now(reason: &NotNow) -> String {
+    match reason {
+        NotNow::NoBoundary(why) => format!("there is no boundary for agents: {}", line(&why.detail)),
+        NotNow::Priority => "the automation that comes first is busy".to_owned(),
+        NotNow::PriorityUnread(why) => {
+            format!("whether the automation that comes first is busy is not known: {}", line(&why.detail))
+        }
+        NotNow::Lock => "another heavy tool runs".to_owned(),
+        NotNow::Memory { available, needed } => {
+            format!("{available} MB of memory are available, {needed} are needed")
+        }
+        NotNow::MemoryUnread(why) => {
+            format!("how much memory is available is not known: {}", line(&why.detail))
+        }
+        NotNow::DayCap { cap } => format!("{cap} agent runs were started today"),
+        NotNow::Limited { until } => format!("a limit of the provider holds until {}", clock(*until)),
+        NotNow::Parked { items } => {
+            format!("{items} items wait on faults of the configuration; mend those first")
+        }
+    }
+}
+
+/// Why an answer of the triager is not acted on.
+pub fn not_proven(reason: &NotProven) -> String {
+    match reason {
+        NotProven::NoClaim => "it says the entry is there and names none".to_owned(),
+        NotProven::Missing { ids } => format!("not in the tree: {}", lines(ids)),
+        NotProven::QuotedOnly { ids } => format!("named in a quote of the issue only: {}", lines(ids)),
+        NotProven::NoReason => "it declines and gives no reason".to_owned(),
+        NotProven::Contradicted { ids } => format!("the tree says otherwise of {}", lines(ids)),
+        NotProven::Questions { number } => {
+            format!("it asks {}, and one is to be asked", count(*number, "question"))
+        }
+        NotProven::AskedBefore => "it asks what was asked before".to_owned(),
+        NotProven::Unread => "the tree could not be read".to_owned(),
+    }
+}
+
+/// Why superseding a pull request goes no further.
+pub fn stopped(stop: &Stop) -> String {
+    let names = |entries: &[EntryKey]| {
+        let names: Vec<String> =
+            entries.iter().map(|key| line(&format!("{} {}", key.family, key.id))).collect();
+        list(&names)
+    };
+    match stop {
+        Stop::OriginalEnded => "the original was closed or merged meanwhile".to_owned(),
+        Stop::Refused => "a person closed the superseding pull request".to_owned(),
+        Stop::Reverted => "what was merged is not on the base any more".to_owned(),
+        Stop::Differs { entries } => format!("on the base these are not as merged: {}", names(entries)),
+        Stop::Lost { entries } => format!("these of the original were lost: {}", names(entries)),
+    }
 }

@@ -8,7 +8,7 @@ pub mod ci;
 mod frames;
 mod hygiene;
 mod mutations;
-mod odd_paths;
+pub(crate) mod odd_paths;
 mod own;
 mod peers;
 mod scope;

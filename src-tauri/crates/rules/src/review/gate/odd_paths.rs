@@ -39,12 +39,12 @@ pub(super) fn findings(diff: &Diff) -> Vec<OwnFinding> {
 }
 
 /// Lower-cased, as file systems without case compare names.
-fn fold(path: &RepoPath) -> String {
+pub(crate) fn fold(path: &RepoPath) -> String {
     path.shown().to_lowercase()
 }
 
 /// Why a path shows otherwise than it is.
-fn disguise(path: &RepoPath) -> Option<&'static str> {
+pub(crate) fn disguise(path: &RepoPath) -> Option<&'static str> {
     let Ok(text) = std::str::from_utf8(path.raw()) else {
         return Some("its name is no valid UTF-8");
     };
@@ -70,7 +70,7 @@ fn is_bidi(c: char) -> bool {
 }
 
 /// Why one component of a path cannot stand on every system.
-fn unportable(component: &[u8]) -> Option<&'static str> {
+pub(crate) fn unportable(component: &[u8]) -> Option<&'static str> {
     let text = std::str::from_utf8(component).ok()?;
     let lower = text.to_lowercase();
     if matches!(lower.as_str(), "." | ".." | ".git" | "git~1") {
