@@ -259,6 +259,12 @@ fn the_entries_may_lie_within_a_document_or_be_an_array() {
         r#"{"version": 2, "v": {"items": {"c": 3}, "n": 0}}"#,
     );
     assert_eq!(merged.unwrap(), r#"{"version":2,"v":{"items":{"b":2,"c":3},"n":0}}"#);
+    let ours = within(
+        base,
+        r#"{"version": 2, "v": {"items": {"a": 1}, "n": 0}}"#,
+        r#"{"version": 1, "v": {"items": {"c": 3}, "n": 0}}"#,
+    );
+    assert_eq!(ours.unwrap(), r#"{"version":2,"v":{"items":{"c":3},"n":0}}"#);
     let clash = within(
         base,
         r#"{"version": 3, "v": {"items": {}, "n": 0}}"#,

@@ -53,6 +53,13 @@ fn a19_a_re_split_of_files_touches_no_entry() {
         let change = diff(Unit::JsonKeys, &[(before, &one)], &after);
         assert_eq!((sizes(&change), change.touched()), ([0, 0, 0, 400], 0));
     }
+    // A folder may have a dot in its name, and a file may lie above the root.
+    let dotted =
+        diff(Unit::JsonKeys, &[("data/v1.2/a.json", r#"{"a": 1}"#)], &[("data/v1.3/a.json", r#"{"a": 1}"#)]);
+    assert_eq!(dotted.touched(), 2);
+    let deep = EntriesPolicy { root: "data/works".to_owned(), globs: strings(&["**"]), unit: Unit::JsonKeys };
+    let above = count(&deep, &[], &blobs(&[("data", r#"{"a": 1}"#)])).unwrap();
+    assert!(above.added.contains(&EntryKey::new("data", "a")));
     // Another family is another entry.
     let change =
         diff(Unit::JsonKeys, &[("data/works.json", r#"{"a": 1}"#)], &[("data/people.json", r#"{"a": 1}"#)]);
@@ -122,6 +129,8 @@ fn documents_rows_and_lines_are_counted() {
         &csv("id,name\r\n1,one\r\n2,TWO\r\n4,\"four, or\nmore\"\r\n"),
     );
     assert_eq!(sizes(&change), [1, 1, 1, 0]);
+    let quoted = diff(Unit::CsvRows, &csv("\"x, 1\",a\n\"x, 2\",b\n"), &csv("\"x, 1\",a\n\"x, 2\",c\n"));
+    assert_eq!(sizes(&quoted), [0, 0, 1, 0], "a comma within quotes ends no field");
     let same_first = diff(Unit::CsvRows, &csv("a,1\na,2\n"), &csv("a,2\na,3\n"));
     assert_eq!(sizes(&same_first), [1, 1, 0, 0], "rows that begin alike are named by the whole row");
     let text = |text| [("data/a.txt", text)];

@@ -235,6 +235,10 @@ fn a30_a_flag_about_what_the_change_does_not_touch_is_listed() {
     assert!(!flagged(&[finding(Some("w7"), None), finding(Some("w0"), None)]));
     assert!(!flagged(&[finding(None, Some("data/works/a.json"))]));
     assert!(!flagged(&[finding(None, None)]), "it may be about anything");
+    let mut renamed = PrObs { labels: labels(&["ai-flagged"]), ..ready() };
+    renamed.files.items[0].old_path = Some(RepoPath::from("data/works/old.json"));
+    renamed.flag = Reading::known(vec![finding(None, Some("data/works/old.json"))]);
+    assert_eq!(decide(&renamed).slug(), "fix", "both sides of a rename are touched");
     assert!(!flagged(&[]));
 }
 

@@ -63,6 +63,7 @@ fn a10_the_evidence_is_the_end_of_the_log_bound_and_redacted() {
     assert_eq!((short.excerpt.as_deref(), short.is_cut), (Some("one\ntwo"), false));
     let exactly: String = (0..200).map(|n| format!("{n}\n")).collect();
     assert!(!log_evidence("check", Some(&exactly)).is_cut);
+    assert!(log_evidence("check", Some(&format!("{exactly}more\n"))).is_cut);
     let long = log_evidence("check", Some(&"ä".repeat(30_000)));
     assert!(long.excerpt.as_ref().is_some_and(|text| text.len() <= LOG_BYTES && text.len() > LOG_BYTES - 4));
     assert!(long.is_cut);
@@ -175,6 +176,9 @@ fn one_failure_is_known_again_across_runs() {
     let a = "ok\n2026-11-30T10:00:01Z Error: w-0001 in /home/seat/run1/data/works/a.json:14 (deadbeef01)\n";
     let b = "fine\n2026-12-01T23:59:59Z Error: w-0002 in /tmp/x/works/a.json:155 (0123456789ab)\n";
     assert_eq!(fingerprint("check", a), fingerprint("check", b));
+    let short = |id: &str| fingerprint("check", &format!("error at {id}"));
+    assert_eq!(short("abcdefa"), short("fedcbaf"));
+    assert_ne!(short("abcdef"), short("fedcba"), "too short for an id");
     assert_ne!(fingerprint("check", a), fingerprint("site", a));
     assert_ne!(fingerprint("check", a), fingerprint("check", "Error: w-1 in b.json:14"));
     assert_ne!(fingerprint("check", "Error: no slug"), fingerprint("check", "Error: no title"));

@@ -171,6 +171,10 @@ fn an_edit_by_the_reporter_after_the_question_is_an_answer() {
     assert_eq!(edited(50, "reader", 60), IssueStep::NeedsInfo);
     assert_eq!(edited(51, "stranger", 5), IssueStep::NeedsInfo);
     assert_eq!(edited(1, "maintainer", 5), IssueStep::NeedsInfo);
+    let mut by_bot = IssueObs { labels: labels(&["data", "steward:needs-info"]), ..issue() };
+    by_bot.reporter = account(70, "form[bot]");
+    by_bot.edits = Listing::whole([Edit { by: account(70, "form[bot]"), at: minutes_ago(5) }]);
+    assert_eq!(decide(&by_bot, &asked(60)), IssueStep::NeedsInfo, "a bot's edit answers nothing");
 }
 
 #[test]
@@ -188,6 +192,10 @@ fn a_declined_issue_that_was_reopened_waits_for_a_newer_word() {
     let mut issue = IssueObs { labels: labels(&["data", "steward:declined"]), ..issue() };
     let memory = IssueMemory { declined_at: Some(minutes_ago(60)), ..IssueMemory::default() };
     assert_eq!(decide(&issue, &memory), IssueStep::Declined);
+    assert_eq!(fresh(&issue), IssueStep::Triage, "the label is somebody else's");
+    let mut found = issue.clone();
+    found.comments.items.push(comment(1, "maintainer", true, 60));
+    assert_eq!(fresh(&found), IssueStep::Declined, "not remembered, and found by its marker");
     issue.comments.items.push(comment(50, "reader", false, 61));
     assert_eq!(decide(&issue, &memory), IssueStep::Declined);
     issue.edits = Listing::whole([Edit { by: account(50, "reader"), at: minutes_ago(1) }]);
@@ -232,6 +240,7 @@ fn a34_already_present_names_only_what_is_there() {
     let quoted = Err(NotProven::QuotedOnly { ids: strings(&["dune"]) });
     assert_eq!(present(&["dune"], "> please add dune\n\nIt is there."), quoted);
     assert_eq!(present(&["dune"], "  > dune\ndune-messiah and dunes are there"), quoted, "whole words");
+    assert_eq!(present(&["dune"], "the old-dune and redune are there"), quoted, "whole words");
     assert_eq!(present(&["dune"], "> add it\n`dune` is there"), Ok(()));
     let answer = Answer::AlreadyPresent { ids: strings(&["dune"]), evidence: text("dune") };
     assert_eq!(prove(&answer, &unread(), &[]), Err(NotProven::Unread));

@@ -82,7 +82,7 @@ pub fn log_evidence(check: &str, log: Option<&str>) -> LogEvidence {
     let kept: Vec<&str> = redacted.lines().collect();
     let from = kept.len().saturating_sub(LOG_LINES);
     let mut excerpt = kept[from..].join("\n");
-    let mut is_cut = near > 0 || from > 0;
+    let mut is_cut = lines.len() > LOG_LINES;
     if excerpt.len() > LOG_BYTES {
         let mut at = excerpt.len() - LOG_BYTES;
         while !excerpt.is_char_boundary(at) {

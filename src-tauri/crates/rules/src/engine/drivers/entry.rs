@@ -166,10 +166,9 @@ impl Entries<'_> {
 
 /// What both sides hold or added, ours first, without what either side took away.
 fn united(base: &[Json], ours: &[Json], theirs: &[Json]) -> Vec<Json> {
-    let more = theirs.iter().filter(|item| !ours.contains(item));
     let is_kept = |item: &&Json| !base.contains(item) || (ours.contains(item) && theirs.contains(item));
     let mut out: Vec<Json> = Vec::new();
-    for item in ours.iter().chain(more).filter(is_kept) {
+    for item in ours.iter().chain(theirs).filter(is_kept) {
         if !out.contains(item) {
             out.push(item.clone());
         }
