@@ -7,6 +7,7 @@ mod gate;
 mod gate_labels;
 mod ladder;
 mod laws;
+mod laws_files;
 mod oracle;
 mod policy;
 mod said;
