@@ -116,6 +116,31 @@ fn a6_no_verdict_is_asked_for_again_by_the_schedule_and_then_daily() {
 }
 
 #[test]
+fn where_two_runs_may_be_the_newest_the_labels_must_speak_of_either() {
+    let mut second = run("verify", 1, "success", 5);
+    second.check.id = 9;
+    second.check.started_at = None;
+    let pr = |second: &Run| with_verdict(&[run("verify", 2, "success", 10), second.clone()]);
+    assert!(is_merge(&decide(&pr(&second))));
+    let unended = Run { ended_at: None, ..second.clone() };
+    unbound(&pr(&unended), Unbound::EndUnknown);
+    let mut early = pr(&second);
+    early.labels_read_at = minutes_ago(7);
+    unbound(&early, Unbound::ReadBefore { ended_at: minutes_ago(5) });
+    let other = |minutes| {
+        let mut pr = pr(&second);
+        pr.verdict_runs.items.push(run_at(&old_head(), "verify", 1, "success", minutes));
+        pr
+    };
+    unbound(&other(7), Unbound::OtherHead { head: old_head(), ended_at: Some(minutes_ago(7)) });
+    assert!(is_merge(&decide(&other(11))));
+    // A flag is acted on only when nothing else is in doubt.
+    let mut flagged = pr(&unended);
+    flagged.labels = labels(&["ai-flagged"]);
+    unbound(&flagged, Unbound::EndUnknown);
+}
+
+#[test]
 fn only_success_is_a_verdict() {
     for word in ["failure", "neutral", "cancelled", "timed_out", "action_required", "stale", "tomorrow"] {
         assert_eq!(

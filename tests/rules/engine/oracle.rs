@@ -123,18 +123,22 @@ fn light(run: &Run) -> Light {
     }
 }
 
-/// The lights of all runs that may be the newest of their name: no other one is known to be newer.
-fn newest(runs: &[&Run]) -> Vec<Light> {
+/// The runs that may be the newest of their name: no other one is known to be newer.
+fn newest_of<'a>(runs: &[&'a Run]) -> Vec<&'a Run> {
     let all_started = runs.iter().all(|run| run.check.started_at.is_some());
     let order = |run: &Run| {
         let started = if all_started { run.check.started_at } else { None };
         (started, run.check.attempt, run.check.id)
     };
     let Some(top) = runs.iter().max_by_key(|run| order(run)) else { return Vec::new() };
-    let maybe = runs.iter().filter(|run| {
+    let may_be = |run: &&&Run| {
         run.check.id == top.check.id || (run.check.started_at.is_none() && run.check.id > top.check.id)
-    });
-    maybe.map(|run| light(run)).collect()
+    };
+    runs.iter().filter(may_be).copied().collect()
+}
+
+fn newest(runs: &[&Run]) -> Vec<Light> {
+    newest_of(runs).into_iter().map(light).collect()
 }
 
 fn of_verdict(run: &Run, policy: &Policy) -> bool {
@@ -207,28 +211,25 @@ fn verdict_is_ours(pr: &PrObs, policy: &Policy) -> bool {
     if lights.is_empty() || lights.iter().any(|light| *light != Light::Green) {
         return false;
     }
-    let all_started = here.iter().all(|run| run.check.started_at.is_some());
-    let v = here.iter().max_by_key(|run| {
-        (if all_started { run.check.started_at } else { None }, run.check.attempt, run.check.id)
-    });
-    let Some(end) = v.and_then(|run| run.ended_at) else { return false };
-    let settled = |run: &&Run| {
-        matches!(run.check.state, CheckState::Ended(_)) && run.ended_at.is_some_and(|at| at < end)
-    };
-    if !elsewhere.iter().all(settled) {
-        return false;
-    }
     let labels = label_set(pr);
-    if pr.labels_read_at <= end || !labels.contains(&rules.pass_label) || labels.contains(&rules.flag_label) {
-        return false;
-    }
     let Reading::Known { value: events } = &pr.labelled else { return false };
-    rules.human_label_counts
-        || !events.iter().any(|event| {
+    // Where two may be the newest, the labels must speak of either.
+    newest_of(&here).into_iter().all(|v| {
+        let Some(end) = v.ended_at else { return false };
+        let settled = |run: &&Run| {
+            matches!(run.check.state, CheckState::Ended(_)) && run.ended_at.is_some_and(|at| at < end)
+        };
+        let by_hand = |event: &Labelled| {
             event.label.to_lowercase() == rules.pass_label
                 && event.at >= end
                 && !rules.label_actors.contains(&event.actor.login)
-        })
+        };
+        elsewhere.iter().all(settled)
+            && pr.labels_read_at > end
+            && labels.contains(&rules.pass_label)
+            && !labels.contains(&rules.flag_label)
+            && (rules.human_label_counts || !events.iter().any(by_hand))
+    })
 }
 
 fn people_agree(pr: &PrObs, policy: &Policy) -> bool {

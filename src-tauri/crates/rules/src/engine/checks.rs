@@ -120,21 +120,13 @@ pub(super) fn is_verdict(run: &Run, policy: &Policy, verdict: &VerdictPolicy) ->
 /// The newest run of one name and app, by attempt and start time. Where the answer does not say which of
 /// several that is, the one that helps least counts: waiting, then failing, then well.
 pub(super) fn newest<'a>(group: &[&'a Run], softly: bool) -> Option<Seen<'a>> {
-    let runs: Vec<&CheckRun> = group.iter().map(|run| &run.check).collect();
-    let newest = checks::newest_run(&runs)?;
     let health = |run: &Run| checks::run_health(&run.check.state, softly);
     let helps = |run: &Run| match health(run) {
         Health::Waiting => 0,
         Health::Failing => 1,
         Health::Well => 2,
     };
-    let not_older = |run: &&&Run| {
-        let run = &run.check;
-        run.id == newest.id || (run.started_at.is_none() && run.id > newest.id)
-    };
-    let run = group.iter().filter(not_older).min_by_key(|run| {
-        (helps(run), checks::state_word(&run.check.state), run.ended_at, run.workflow_run)
-    })?;
+    let run = maybe_newest(group).into_iter().min_by_key(|run| helps(run))?;
     Some(Seen {
         name: &run.check.name,
         by: &run.check.app,
@@ -142,6 +134,24 @@ pub(super) fn newest<'a>(group: &[&'a Run], softly: bool) -> Option<Seen<'a>> {
         health: health(run),
         run: Some(run),
     })
+}
+
+/// The newest run, and those that may be: the same run read twice while it changed, and one with a later
+/// id that says no start. In one order, however they are listed.
+pub(super) fn maybe_newest<'a>(group: &[&'a Run]) -> Vec<&'a Run> {
+    let runs: Vec<&CheckRun> = group.iter().map(|run| &run.check).collect();
+    let Some(newest) = checks::newest_run(&runs) else { return Vec::new() };
+    let mut maybe: Vec<&Run> = group
+        .iter()
+        .copied()
+        .filter(|run| {
+            run.check.id == newest.id || (run.check.started_at.is_none() && run.check.id > newest.id)
+        })
+        .collect();
+    maybe.sort_by_key(|run| {
+        (run.check.id, checks::state_word(&run.check.state), run.ended_at, run.workflow_run)
+    });
+    maybe
 }
 
 /// What a repository remembers of the names its policy requires, over all heads.

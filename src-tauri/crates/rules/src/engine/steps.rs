@@ -245,9 +245,9 @@ fn other_checks(case: &Case<'_>) -> Option<Halt> {
 fn label_bound(case: &Case<'_>) -> Option<Halt> {
     let read = case.read.as_ref().ok()?;
     let verdict = read.verdict.as_ref()?;
-    let gap = match verdict.of_head {
-        HeadVerdict::Given(run) => {
-            verdict_label::unbound(case.pr, case.policy, verdict.policy, run, read.labels, verdict.labelled)
+    let gap = match &verdict.of_head {
+        HeadVerdict::Given(runs) => {
+            verdict_label::unbound(case.pr, case.policy, verdict.policy, runs, read.labels, verdict.labelled)
         }
         // The steps before have halted on these.
         HeadVerdict::Absent | HeadVerdict::Pending(_) | HeadVerdict::Failed(_) => {

@@ -19,14 +19,16 @@ pub enum HeadVerdict<'a> {
     Pending(&'a Run),
     /// It gave no verdict: the colour says whether a verdict happened, not whether it was good.
     Failed(&'a Run),
-    Given(&'a Run),
+    /// The run that gave it; all of them where GitHub does not say which is the newest.
+    Given(Vec<&'a Run>),
 }
 
 impl<'a> HeadVerdict<'a> {
     pub fn run(&self) -> Option<&'a Run> {
         match self {
             Self::Absent => None,
-            Self::Pending(run) | Self::Failed(run) | Self::Given(run) => Some(run),
+            Self::Pending(run) | Self::Failed(run) => Some(run),
+            Self::Given(runs) => runs.first().copied(),
         }
     }
 }
@@ -65,7 +67,7 @@ pub fn of_head<'a>(pr: &'a PrObs, policy: &'a Policy, verdict: &'a VerdictPolicy
         None => HeadVerdict::Absent,
         Some((Health::Waiting, run)) => HeadVerdict::Pending(run),
         Some((Health::Failing, run)) => HeadVerdict::Failed(run),
-        Some((Health::Well, run)) => HeadVerdict::Given(run),
+        Some((Health::Well, _)) => HeadVerdict::Given(checks::maybe_newest(&runs)),
     }
 }
 
@@ -77,8 +79,22 @@ fn runs<'a>(pr: &'a PrObs, policy: &'a Policy, verdict: &'a VerdictPolicy) -> im
     pr.verdict_runs.items.iter().chain(&pr.check_runs.items).filter(is_verdict)
 }
 
-/// Why the labels do not bind to the verdict `given` at this head; `None` when they do.
+/// Why the labels do not bind to the verdict `given` at this head; `None` when they bind to every run that
+/// may be the newest.
 pub fn unbound(
+    pr: &PrObs,
+    policy: &Policy,
+    verdict: &VerdictPolicy,
+    given: &[&Run],
+    labels: &[String],
+    labelled: &[Labelled],
+) -> Option<Unbound> {
+    let gaps = given.iter().filter_map(|run| unbound_of(pr, policy, verdict, run, labels, labelled));
+    // A flag is acted on, so it is told only when nothing else is in doubt.
+    gaps.min_by_key(|gap| *gap == Unbound::FlagPresent)
+}
+
+fn unbound_of(
     pr: &PrObs,
     policy: &Policy,
     verdict: &VerdictPolicy,

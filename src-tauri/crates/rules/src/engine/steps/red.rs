@@ -104,9 +104,9 @@ pub(super) fn verdict_given(case: &Case<'_>) -> Option<Halt> {
 pub(super) fn unflagged(case: &Case<'_>) -> Option<Halt> {
     let read = case.read.as_ref().ok()?;
     let verdict = read.verdict.as_ref()?;
-    let HeadVerdict::Given(run) = verdict.of_head else { return None };
+    let HeadVerdict::Given(runs) = &verdict.of_head else { return None };
     let gap =
-        verdict_label::unbound(case.pr, case.policy, verdict.policy, run, read.labels, verdict.labelled)?;
+        verdict_label::unbound(case.pr, case.policy, verdict.policy, runs, read.labels, verdict.labelled)?;
     if gap != verdict_label::Unbound::FlagPresent {
         return None;
     }
@@ -116,7 +116,7 @@ pub(super) fn unflagged(case: &Case<'_>) -> Option<Halt> {
         Ok(_) => fix(case, Fix::Flag),
     };
     let label = shown("label", verdict.policy.flag_label.as_str(), Some(case.pr.labels_read_at));
-    Some(halt.with([label, of_run(run)]))
+    Some(halt.with([label]).with(runs.iter().map(|run| of_run(run))))
 }
 
 pub(super) fn up_to_date(case: &Case<'_>) -> Option<Halt> {
