@@ -13,6 +13,7 @@ use steward_rules::engine::reply::*;
 use steward_rules::engine::retry::*;
 use steward_rules::ids::PullNumber;
 use steward_rules::reading::Reading;
+use steward_rules::review::facts::PullState;
 use steward_rules::secret::Engine;
 use steward_rules::secret::plant::{Kind, plant};
 
@@ -341,4 +342,35 @@ fn a25_a_push_to_the_base_moves_a_branch_whatever_it_touched() {
     let decision = assess(&behind(ready(), 1), &memory(), &sweeping, now());
     assert_eq!(decision, Decision::Rebase(Place::Own { branch: "intake/issue-9".to_owned() }));
     assert!(is_merge(&assess(&ready(), &memory(), &sweeping, now())), "it holds the base already");
+}
+
+#[test]
+fn a17_only_a_merged_branch_of_our_own_that_did_not_move_is_deleted() {
+    let merged = || PrObs { state: PullState::Merged, ..ready() };
+    let there = Reading::known(Some(head()));
+    let may = |pr: &PrObs, at: &Reading<_>| may_delete(pr, at, &head(), &policy());
+    assert!(may(&merged(), &there));
+    for gone in [Reading::known(None), Reading::known(Some(old_head())), unread()] {
+        assert!(!may(&merged(), &gone), "{gone:?}");
+    }
+    let cases: [Spoil; 6] = [
+        |pr| pr.state = PullState::Open,
+        |pr| pr.state = PullState::Closed,
+        |pr| pr.draft = true,
+        |pr| pr.head.repo = Some(8),
+        |pr| pr.head.branch = "feature".to_owned(),
+        |pr| pr.head.branch = "main".to_owned(),
+    ];
+    for spoil in cases {
+        let mut pr = merged();
+        spoil(&mut pr);
+        assert!(!may(&pr, &there), "{:?}", pr.head);
+    }
+    // Named for deletion, and nothing Steward may push to; or the reverse.
+    let named = Policy { delete_branch_globs: strings(&["feature"]), ..policy() };
+    let mut feature = merged();
+    feature.head.branch = "feature".to_owned();
+    assert!(!may_delete(&feature, &there, &head(), &named));
+    let unnamed = Policy { delete_branch_globs: Vec::new(), ..policy() };
+    assert!(!may_delete(&merged(), &there, &head(), &unnamed));
 }

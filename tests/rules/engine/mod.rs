@@ -11,6 +11,7 @@ mod laws_files;
 mod oracle;
 mod policy;
 mod said;
+mod setup;
 mod supersede;
 mod triage;
 mod verify;

@@ -287,3 +287,20 @@ fn a42_after_a_crash_one_comment_then_the_close() {
     assert_eq!(at(true, None, false), Some(Act::Close));
     assert_eq!(at(false, None, true), None, "somebody closed it meanwhile: nothing more is said");
 }
+
+#[test]
+fn a_branch_tells_the_issue_it_is_about() {
+    assert_eq!(issue_of_branch("intake/issue-9"), Some(9));
+    assert_eq!(issue_of_branch("steward/issue-120"), Some(120));
+    for other in [
+        "intake/issue-",
+        "intake/issue-09",
+        "intake/issue-9a",
+        "intake/issue-+9",
+        "my/intake/issue-9",
+        "steward/pr-9",
+        "intake/issue-99999999999999999999",
+    ] {
+        assert_eq!(issue_of_branch(other), None, "{other}");
+    }
+}

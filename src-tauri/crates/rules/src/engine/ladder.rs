@@ -6,7 +6,9 @@ use super::facts::{FlagFinding, PrObs};
 use super::policy::{FixScope, Policy, SweepBy, same_label};
 use crate::diff::RepoPath;
 use crate::globs::Globs;
-use crate::ids::PullNumber;
+use crate::ids::{PullNumber, Sha};
+use crate::reading::Reading;
+use crate::review::facts::PullState;
 use crate::secret::Engine;
 
 /// Lines of a failed job's log that go into the evidence.
@@ -32,6 +34,20 @@ pub fn superseding(number: PullNumber) -> String {
 /// True for a branch Steward may push to: one of the allowed globs, and never the base.
 pub fn may_push(branch: &str, policy: &Policy) -> bool {
     branch != policy.base && Globs::new(&policy.push.allowed).matches(&RepoPath::from(branch))
+}
+
+/// True when the branch of a merged pull request may be deleted: one the policy names for it, that Steward
+/// may push to, in the base repository, and that still ends at the head that merged (engine.md 4.6).
+pub fn may_delete(pr: &PrObs, ends_at: &Reading<Option<Sha>>, merged: &Sha, policy: &Policy) -> bool {
+    let branch = &pr.head.branch;
+    let is_named = Globs::new(&policy.delete_branch_globs).matches(&RepoPath::from(branch.as_str()));
+    let is_there = matches!(ends_at, Reading::Known { value: Some(sha) } if sha == merged);
+    is_named
+        && is_there
+        && may_push(branch, policy)
+        && pr.head.repo == Some(pr.base.repo)
+        && pr.state == PullState::Merged
+        && !pr.draft
 }
 
 /// True when a push to the base moves this branch: it has the sweep label, and somebody sweeps.

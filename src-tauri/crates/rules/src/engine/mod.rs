@@ -15,6 +15,7 @@ pub mod paths;
 pub mod policy;
 pub mod reply;
 pub mod retry;
+pub mod setup;
 pub mod steps;
 pub mod supersede;
 pub mod triage;

@@ -45,6 +45,14 @@ pub struct Edit {
     pub at: DateTime<Utc>,
 }
 
+/// The issue a branch of the intake or of Steward is about: `intake/issue-9`, `steward/issue-9`.
+pub fn issue_of_branch(branch: &str) -> Option<i64> {
+    let number = branch.strip_prefix("intake/issue-").or_else(|| branch.strip_prefix("steward/issue-"))?;
+    let is_number =
+        !number.is_empty() && !number.starts_with('0') && number.bytes().all(|b| b.is_ascii_digit());
+    is_number.then(|| number.parse().ok())?
+}
+
 /// What is remembered of an issue.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct IssueMemory {
