@@ -172,6 +172,26 @@ describe("the roster", () => {
   });
 });
 
+test("a folder of the roster that cannot be read is said, also when nobody else is on it", async () => {
+  seen = roster({ faults: ["~/src/app/.thrum: no such folder"] });
+  host.answers.need_list = () => ({ needs: [], open: 0, queue: "" });
+  await at("roster");
+  expect(text("roster-fault")).toContain("no such folder");
+  expect(await screen.findByTestId("roster-empty")).toBeTruthy();
+});
+
+test("a search finds members and questions by their words", async () => {
+  await at("roster");
+  await fireEvent.input(screen.getByTestId("search"), { target: { value: "Re-run" } });
+  await vi.waitFor(() => expect(screen.queryByTestId("member-coord")).toBeNull());
+  expect(screen.getByTestId("need-4")).toBeTruthy();
+  await fireEvent.input(screen.getByTestId("search"), { target: { value: "sleeping" } });
+  await screen.findByTestId("member-night");
+  expect(screen.queryByTestId("need-4")).toBeNull();
+  await fireEvent.input(screen.getByTestId("search"), { target: { value: "zebra" } });
+  expect(await screen.findByText("Nothing matches")).toBeTruthy();
+});
+
 describe("a member", () => {
   test("its screen is read at once here, and is text", async () => {
     await at("roster/coord@studio");

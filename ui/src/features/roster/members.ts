@@ -1,5 +1,6 @@
 // Members of the roster: how one is named, and what its row says in a few words.
 import type { MemberView } from "../../api/generated/MemberView";
+import type { NeedView } from "../../api/generated/NeedView";
 import { count } from "../../lib/format";
 
 /** `agent@host`, as addresses and the core's own targets name a member. */
@@ -23,12 +24,28 @@ export function noteOf(member: MemberView): string {
   ].join(" · ");
 }
 
+/** True when every word of a search stands in the text. */
+function holds(text: string, query: string): boolean {
+  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
+  return words.every((word) => text.toLowerCase().includes(word));
+}
+
 /** The members that a search lets through. */
 export function search(members: MemberView[], query: string): MemberView[] {
-  const words = query.toLowerCase().split(/\s+/).filter(Boolean);
-  return members.filter((one) => {
-    const text =
-      `${nameOf(one)} ${one.project ?? ""} ${one.state} ${one.pane ?? ""} ${one.flagged ?? ""} ${noteOf(one)}`.toLowerCase();
-    return words.every((word) => text.includes(word));
-  });
+  return members.filter((one) =>
+    holds(
+      `${nameOf(one)} ${one.project ?? ""} ${one.state} ${one.pane ?? ""} ${one.flagged ?? ""} ${noteOf(one)}`,
+      query,
+    ),
+  );
+}
+
+/** The questions that a search lets through. */
+export function searchNeeds(needs: NeedView[], query: string): NeedView[] {
+  return needs.filter((one) =>
+    holds(
+      `${nameOf(one)} ${one.project ?? ""} ${one.topic} ${one.question} ${one.state} ${one.answer?.words ?? ""}`,
+      query,
+    ),
+  );
 }
