@@ -10,6 +10,7 @@ mod laws;
 mod laws_files;
 mod oracle;
 mod policy;
+mod report;
 mod said;
 mod setup;
 mod supersede;

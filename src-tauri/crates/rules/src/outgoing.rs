@@ -222,7 +222,7 @@ fn cut(text: &str, most: usize) -> String {
 }
 
 /// The same on one line.
-fn cut_line(text: &str, most: usize) -> String {
+pub(crate) fn cut_line(text: &str, most: usize) -> String {
     unclosing(&alone(&short(&Untrusted::new(text.trim_end()).one_line(most), most)))
 }
 
@@ -250,7 +250,7 @@ fn alone(text: &str) -> String {
 
 /// Appends texts as one code block, each behind its name or behind a bar: no line begins with foreign
 /// text, since a program could obey a `/command` there.
-fn block(out: &mut String, texts: &[(Option<&str>, String)]) {
+pub(crate) fn block(out: &mut String, texts: &[(Option<&str>, String)]) {
     let longest = texts.iter().map(|(_, text)| longest_run(text)).max().unwrap_or(0);
     let width = texts.iter().filter_map(|(name, _)| name.map(|name| name.len() + 2)).max().unwrap_or(2);
     let fence = "`".repeat((longest + 1).max(3));

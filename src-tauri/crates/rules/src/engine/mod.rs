@@ -14,6 +14,7 @@ pub mod merge;
 pub mod paths;
 pub mod policy;
 pub mod reply;
+pub mod report;
 pub mod retry;
 pub mod setup;
 pub mod steps;

@@ -3,12 +3,14 @@
 use chrono::{DateTime, Utc};
 
 use super::{count, list};
+use crate::engine::checks::NameWarning;
 use crate::engine::classify::{Class, CodeReason, ForeignReason, NeverReason, Unreadable};
 use crate::engine::decision::{Decision, Ended, Fault, Fix, Listed, Missing, Place, SeatGap, Wait, WaitFor};
 use crate::engine::entries::EntryKey;
 use crate::engine::hold::{Held, NotNow};
 use crate::engine::ladder::TooMuch;
 use crate::engine::paths::NotData;
+use crate::engine::report::Item;
 use crate::engine::supersede::Stop;
 use crate::engine::triage::NotProven;
 use crate::engine::verdict_label::Unbound;
@@ -388,5 +390,57 @@ pub fn stopped(stop: &Stop) -> String {
         Stop::Reverted => "what was merged is not on the base any more".to_owned(),
         Stop::Differs { entries } => format!("on the base these are not as merged: {}", names(entries)),
         Stop::Lost { entries } => format!("these of the original were lost: {}", names(entries)),
+    }
+}
+
+pub fn report_title() -> String {
+    "What Steward follows here".to_owned()
+}
+
+pub fn report_no_boundary() -> String {
+    "No agent works: there is no boundary for it. Merging goes on.".to_owned()
+}
+
+pub fn report_warnings() -> String {
+    "The configuration".to_owned()
+}
+
+pub fn report_stuck_title() -> String {
+    "Stuck: these failed again and again, and the cause is to be found".to_owned()
+}
+
+pub fn report_items() -> String {
+    "Followed".to_owned()
+}
+
+pub fn report_stuck(number: i64, failures: u32, last: &str) -> String {
+    format!("#{number} failed {failures} times, last: {last}")
+}
+
+/// One line of the list; the time stands last.
+pub fn report_item(item: &Item, next_at: Option<DateTime<Utc>>) -> String {
+    let attempts = match item.attempts {
+        0 => String::new(),
+        attempts => format!(" ({})", count(attempts as usize, "attempt")),
+    };
+    let next = next_at.map(|at| format!("; again {}", clock(at))).unwrap_or_default();
+    format!("#{} {}: {}{attempts}{next}", item.number, item.class, item.state)
+}
+
+pub fn report_at(at: DateTime<Utc>) -> String {
+    format!("As of {}.", clock(at))
+}
+
+/// Why the report warns of a required name.
+pub fn name_warning(warning: &NameWarning) -> String {
+    match warning {
+        NameWarning::NeverSeen { name, since } => format!(
+            "{} is required and was never seen since {}: was the job renamed?",
+            line(name),
+            clock(*since)
+        ),
+        NameWarning::Silent { name, since } => {
+            format!("{} is required and was last seen {}: was it removed?", line(name), clock(*since))
+        }
     }
 }
