@@ -47,7 +47,12 @@ enum Stage {
 
 /// What the database decided.
 enum Decided {
-    Go(EffectPermit),
+    /// With the text that was judged and journalled: the row may have another one by now than when the look
+    /// at GitHub began.
+    Go {
+        permit: EffectPermit,
+        content: String,
+    },
     Rests,
 }
 
@@ -117,10 +122,10 @@ impl Sending {
                 fail(ctx, id, why).await?;
                 Ok(Progress::Rests)
             }
-            Next::Send => match decide(ctx, &row, seen).await? {
-                Decided::Go(permit) => {
+            Next::Send => match decide(ctx, id, seen).await? {
+                Decided::Go { permit, content } => {
                     failpoint::reach("effect_intended");
-                    self.stage = Stage::Send { client, permit, content: row.content };
+                    self.stage = Stage::Send { client, permit, content };
                     Ok(Progress::More)
                 }
                 Decided::Rests => Ok(Progress::Rests),
@@ -273,8 +278,8 @@ impl Sending {
 
 /// Judges with everything that was read, and writes the intent down in the same transaction: what the
 /// database says of pause, powers and staleness at that moment is what counts.
-async fn decide(ctx: &Ctx, row: &EffectRow, seen: Seen) -> Result<Decided, StoreError> {
-    let (id, config, now) = (row.id, ctx.config(), ctx.clock.now());
+async fn decide(ctx: &Ctx, id: i64, seen: Seen) -> Result<Decided, StoreError> {
+    let (config, now) = (ctx.config(), ctx.clock.now());
     ctx.store
         .write(Durability::Full, move |tx| {
             let Some(row) = effects::get(tx, id)? else { return Ok(Decided::Rests) };
@@ -296,7 +301,7 @@ async fn decide(ctx: &Ctx, row: &EffectRow, seen: Seen) -> Result<Decided, Store
                 return Ok(Decided::Rests);
             }
             Ok(match effects::intend(tx, id)? {
-                Some(_) => Decided::Go(permit),
+                Some(_) => Decided::Go { permit, content: row.content },
                 None => Decided::Rests,
             })
         })
