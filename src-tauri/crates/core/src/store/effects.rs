@@ -143,6 +143,9 @@ const FROM: &str = "effects e LEFT JOIN reviews r ON r.id = e.review";
 const COLUMNS: &str = "e.id, e.key, e.class, e.host, e.repository, e.number, e.head, e.account, e.review, e.content,
     e.state, e.why, e.detail, e.attempt, e.looks, e.retry_at, e.created_at, e.decided_by, e.intent_at, e.outcome_at,
     e.posted, e.evidence, r.task AS task, r.stale_reason AS stale";
+/// In the words of the partial index `effects_open`: SQLite takes it for a query that has them, and for none
+/// that has fewer states alone.
+const OPEN: &str = "e.state IN ('wanted', 'suggested', 'approved', 'intended')";
 
 /// Puts an effect in, once per key. One that was not sent yet is replaced, and a yes to the older text
 /// with it; one that is being sent or was sent stays. True when the row is as asked now.
@@ -195,7 +198,7 @@ pub fn page(
     after: Option<i64>,
     limit: u32,
 ) -> Result<Vec<EffectRow>, StoreError> {
-    let shelf = if open { "e.state IN ('wanted', 'suggested', 'approved', 'intended')" } else { "1" };
+    let shelf = if open { OPEN } else { "1" };
     tx.query_all(
         &format!(
             "SELECT {COLUMNS} FROM {FROM} WHERE {shelf} AND (:after IS NULL OR e.id < :after)
@@ -208,18 +211,20 @@ pub fn page(
 
 /// What is to be sent or looked for, oldest first.
 pub fn to_do(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
-    tx.query_all(
-        &format!(
-            "SELECT {COLUMNS} FROM {FROM} WHERE e.state IN ('wanted', 'approved', 'intended') ORDER BY e.id"
-        ),
-        [],
-        read,
-    )
+    tx.query_all(&to_do_sql(), [], read)
+}
+
+pub(super) fn to_do_sql() -> String {
+    format!("SELECT {COLUMNS} FROM {FROM} WHERE {OPEN} AND e.state <> 'suggested' ORDER BY e.id")
 }
 
 /// What waits for the person, oldest first.
 pub fn suggested(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
-    tx.query_all(&format!("SELECT {COLUMNS} FROM {FROM} WHERE e.state = 'suggested' ORDER BY e.id"), [], read)
+    tx.query_all(&suggested_sql(), [], read)
+}
+
+pub(super) fn suggested_sql() -> String {
+    format!("SELECT {COLUMNS} FROM {FROM} WHERE {OPEN} AND e.state = 'suggested' ORDER BY e.id")
 }
 
 /// The effects of a review that still ask for something and were not sent, oldest first.

@@ -241,3 +241,28 @@ fn resume(error: tokio::task::JoinError) -> StoreError {
         Err(_) => StoreError::Stopped,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// How SQLite goes about a query, step by step.
+    fn plan(conn: &Connection, sql: &str) -> Vec<String> {
+        let mut statement = conn.prepare(&format!("EXPLAIN QUERY PLAN {sql}")).unwrap();
+        let steps = statement.query_map([], |row| row.get::<_, String>("detail")).unwrap();
+        steps.collect::<Result<_, _>>().unwrap()
+    }
+
+    #[test]
+    fn what_runs_at_every_topic_is_looked_up_in_its_index_however_long_the_table_has_grown() {
+        let conn = Connection::open_in_memory().unwrap();
+        conn.execute_batch(&migrate::schema_sql().unwrap()).unwrap();
+        for (sql, index) in
+            [(effects::to_do_sql(), "effects_open"), (effects::suggested_sql(), "effects_open")]
+        {
+            let steps = plan(&conn, &sql);
+            assert!(steps.iter().any(|step| step.contains(&format!("INDEX {index} "))), "{sql}\n{steps:?}");
+            assert!(!steps.iter().any(|step| step.starts_with("SCAN")), "{sql}\n{steps:?}");
+        }
+    }
+}
