@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use rstest::rstest;
 use steward_rules::guard::{
     Ask, Gone, Hold, Holds, Next, PER_HOUR, PER_MINUTE, Patience, Refusal, Step, Subject, Trace, Way, follow,
-    judge,
+    is_due, judge,
 };
 use steward_rules::ids::{RepoName, Sha};
 use steward_rules::power::{EffectClass, Mode, PowerSet, RepoPower, change_id, pending, repo_key};
@@ -114,6 +114,20 @@ fn what_holds_an_effect_back(#[case] change: fn(&mut Holds), #[case] expected: &
     assert_eq!(way(&ask(), &act(), &holds), expected);
     // A yes of the person lifts none of it.
     assert_eq!(way(&Ask { approved: true, ..ask() }, &act(), &holds), expected);
+}
+
+#[rstest]
+#[case::never_put_off(None, true)]
+#[case::its_time_has_come(Some(0), true)]
+#[case::and_gone(Some(-1), true)]
+#[case::not_yet(Some(1), false)]
+#[case::the_longest_wait(Some(7200), false)]
+#[case::reckoned_by_a_clock_that_was_ahead(Some(7201), true)]
+fn what_was_put_off_is_due_at_its_time_or_when_that_cannot_be_true(
+    #[case] seconds: Option<i64>,
+    #[case] due: bool,
+) {
+    assert_eq!(is_due(seconds.map(|s| now() + Duration::seconds(s)), now()), due);
 }
 
 fn unread<T>() -> Reading<T> {

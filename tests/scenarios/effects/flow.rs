@@ -1,6 +1,7 @@
 //! The ways of an effect when nothing goes wrong: by itself, by the person's yes, or not at all.
 
 mod replaced;
+mod waits;
 
 use steward_core::api::Api;
 use steward_core::api::effects as api;

@@ -17,6 +17,9 @@ pub const PER_MINUTE: usize = 80;
 /// No more writes on one host within an hour: GitHub counts what makes content.
 pub const PER_HOUR: usize = 500;
 
+/// Nothing is put off for longer: a later time was reckoned by a clock that was ahead.
+pub const LONGEST_WAIT: Duration = Duration::hours(2);
+
 /// What is to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
@@ -262,6 +265,11 @@ fn pace(sent: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<Hold> {
     };
     let hour = leaving(PER_HOUR, Duration::hours(1)).map(|until| Hold::Hour { until });
     hour.or_else(|| leaving(PER_MINUTE, Duration::minutes(1)).map(|until| Hold::Minute { until }))
+}
+
+/// True when what was put off until `at` is to be looked at now.
+pub fn is_due(at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
+    at.is_none_or(|at| at <= now || at - now > LONGEST_WAIT)
 }
 
 impl Hold {

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use steward_rules::guard::Refusal;
+use steward_rules::guard::{Refusal, is_due};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -88,7 +88,7 @@ async fn pass(
     let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for row in ctx.store.read(effects::to_do).await? {
         // A new file may have what this one waits for.
-        if is_due(&row, ctx.clock.now()) || (fresh_config && waits_for_person(&row)) {
+        if is_due(row.retry_at, ctx.clock.now()) || (fresh_config && waits_for_person(&row)) {
             hosts.entry(row.host).or_default().push(row.id);
         }
     }
@@ -113,10 +113,6 @@ async fn pass(
     }
     let waiting = ctx.store.read(effects::to_do).await?;
     Ok(waiting.iter().filter_map(|row| row.retry_at).min())
-}
-
-fn is_due(row: &EffectRow, now: DateTime<Utc>) -> bool {
-    row.retry_at.is_none_or(|at| at <= now)
 }
 
 /// True for what somebody must mend: a token, a name, a permission.

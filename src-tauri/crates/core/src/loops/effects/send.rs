@@ -258,7 +258,7 @@ impl Sending {
     }
 
     async fn give_back(&self, ctx: &Ctx, why: Why, until: DateTime<Utc>) -> Result<Progress, StoreError> {
-        let id = self.id;
+        let (id, until) = (self.id, bounded(ctx, until));
         ctx.store.write(Durability::Full, move |tx| effects::give_back(tx, id, &why, Some(until))).await?;
         Ok(Progress::Rests)
     }
@@ -270,10 +270,15 @@ impl Sending {
         until: Option<DateTime<Utc>>,
         looked: bool,
     ) -> Result<Progress, StoreError> {
-        let id = self.id;
+        let (id, until) = (self.id, until.map(|until| bounded(ctx, until)));
         ctx.store.write(Durability::Full, move |tx| effects::hold(tx, id, &why, until, looked)).await?;
         Ok(Progress::Rests)
     }
+}
+
+/// Whatever GitHub asks for, nothing is put off for longer than [`guard::is_due`] believes.
+fn bounded(ctx: &Ctx, until: DateTime<Utc>) -> DateTime<Utc> {
+    until.min(ctx.clock.now() + guard::LONGEST_WAIT)
 }
 
 /// Judges with everything that was read, and writes the intent down in the same transaction: what the
