@@ -1,6 +1,8 @@
 //! How long an effect waits: for what must be waited for, and for nothing and nobody else.
 
+use steward_core::store::effects::{NewEffect, Start};
 use steward_github_double::Fault;
+use steward_rules::power::EffectClass;
 
 use super::*;
 
@@ -33,4 +35,43 @@ async fn what_a_clock_that_was_ahead_put_off_goes_out_when_the_clock_is_right_ag
         assert_eq!(own(&world, 1).len(), 1);
         runtime.stop().await;
     }
+}
+
+#[tokio::test]
+async fn a_host_that_is_slow_holds_up_nobody_elses() {
+    let world = world();
+    let office = Office::unconfirmed(&world, ACT, Options { timeout: Duration::from_secs(60), ..quick() });
+    let text = format!(
+        "accounts: [{{host: \"{}\", login: octo}}, {{host: ghe.test, login: cto}}]\n\
+         repositories: [{{name: octo/app, account: octo, {ACT}}}, {{name: cto/lib, account: cto, {ACT}}}]\n",
+        office.host
+    );
+    std::fs::write(office.home.config_file(), text).unwrap();
+    office.ctx.config.reread();
+    office.confirm().await;
+    office.review(&world).await;
+    let slow = office.row().await.id;
+    world.when(LIST).always().answers(Fault::Slow(Duration::from_secs(300)));
+    let _runtime = host_runtime(&office).await;
+    eventually("the thread is being read", async || {
+        world.exchanges().iter().any(|exchange| exchange.operation == LIST)
+    })
+    .await;
+    let new = NewEffect {
+        key: "comment_review:ghe.test/cto/lib#1".to_owned(),
+        class: EffectClass::CommentReview,
+        host: "ghe.test".to_owned(),
+        repository: "cto/lib".to_owned(),
+        number: Some(1),
+        head: Some(Sha::new(&world.repo("octo/app").pull(1).head()).unwrap()),
+        account: "cto".to_owned(),
+        review: None,
+        content: "hello".to_owned(),
+        start: Start::Wanted,
+    };
+    let (other, _) =
+        office.ctx.store.write(Durability::Full, move |tx| effects::put(tx, &new)).await.unwrap();
+    // Nobody is signed in there, and that is found out while the first host still thinks.
+    eventually("it is looked at", async || office.get(other).await.why.is_some()).await;
+    assert_eq!(stands(&office.get(slow).await), (State::Wanted, None));
 }

@@ -1,5 +1,6 @@
 //! Effects: what a review or a system wants done on GitHub, judged, journalled, sent once, and read back.
 
+mod lanes;
 mod look;
 pub mod powers;
 mod send;
@@ -11,9 +12,9 @@ use std::time::Duration;
 use chrono::{DateTime, Utc};
 use steward_rules::guard::{Refusal, is_due};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
 
+use lanes::Lanes;
 pub use send::{Progress, Sending};
 pub use want::{entry_target, is_observed, retire, turned_stale, want_comment};
 
@@ -24,6 +25,8 @@ use crate::store::{Durability, StoreError};
 /// The longest sleep before a waiting effect's time is compared with the clock again: a laptop that slept
 /// has another time than it thinks.
 const LOOK: Duration = Duration::from_secs(20);
+/// How long what failed in this process rests.
+const REST: chrono::Duration = chrono::Duration::seconds(5);
 /// How long a command waits for a moment at which an effect may go on.
 const PATIENCE: Duration = Duration::from_secs(90);
 
@@ -36,31 +39,52 @@ pub(super) async fn run(
 ) {
     let mut config = ctx.config.changes();
     let mut fresh_config = true;
+    let mut lanes = Lanes::default();
+    // Whether something may be due that no lane has in hand.
+    let mut owed = true;
     loop {
-        let next = match pass(&ctx, &stop, fresh_config).await {
+        let done = if owed { pass(&ctx, &stop, &mut lanes, fresh_config).await } else { Ok(()) };
+        let next = match done {
+            Ok(()) => next_due(&ctx, &lanes).await,
+            Err(error) => Err(error),
+        };
+        let next = match next {
             Ok(next) => {
-                fresh_config = false;
-                note(Ok(()));
+                (owed, fresh_config) = (false, false);
+                if lanes.are_well() {
+                    note(Ok(()));
+                }
                 next
             }
             Err(error) => {
                 note(Err(error));
                 // The store failed; what is due is due still.
-                Some(ctx.clock.now() + chrono::Duration::seconds(5))
+                owed = true;
+                Some(ctx.clock.now() + REST)
             }
         };
         tokio::select! {
-            () = stop.cancelled() => return,
-            changed = topics.changed() => if changed.is_err() { return },
-            changed = config.changed() => {
-                fresh_config = true;
+            () = stop.cancelled() => break,
+            changed = topics.changed() => {
+                owed = true;
                 if changed.is_err() {
-                    return;
+                    break;
                 }
             }
-            () = until(&ctx, next) => {}
+            changed = config.changed() => {
+                (owed, fresh_config) = (true, true);
+                if changed.is_err() {
+                    break;
+                }
+            }
+            Some(ended) = lanes.ended() => match ended {
+                Ok(missed) => owed |= missed,
+                Err(error) => note(Err(error)),
+            },
+            () = until(&ctx, next) => owed = true,
         }
     }
+    lanes.finish().await;
 }
 
 /// Sleeps until a time of the clock, or at most a while; for ever when there is none.
@@ -74,17 +98,17 @@ async fn until(ctx: &Ctx, next: Option<DateTime<Utc>>) {
     }
 }
 
-/// Does everything that is due; when the next is.
+/// Sets everything going that is due.
 async fn pass(
     ctx: &Ctx,
     stop: &CancellationToken,
+    lanes: &mut Lanes,
     fresh_config: bool,
-) -> Result<Option<DateTime<Utc>>, StoreError> {
+) -> Result<(), StoreError> {
     if fresh_config {
         powers::settle(ctx).await?;
         withdraw_observed(ctx).await?;
     }
-    // A host that is slow holds up nobody else's.
     let mut hosts: BTreeMap<String, Vec<i64>> = BTreeMap::new();
     for row in ctx.store.read(effects::to_do).await? {
         // A new file may have what this one waits for.
@@ -92,27 +116,19 @@ async fn pass(
             hosts.entry(row.host).or_default().push(row.id);
         }
     }
-    let mut driven = JoinSet::new();
-    for ids in hosts.into_values() {
-        let (ctx, stop) = (ctx.clone(), stop.clone());
-        driven.spawn(async move {
-            for id in ids {
-                drive(&ctx, id, &stop).await?;
-                if stop.is_cancelled() {
-                    break;
-                }
-            }
-            Ok::<_, StoreError>(())
-        });
+    lanes.forget_failures_but(&hosts);
+    for (host, ids) in hosts {
+        lanes.drive(ctx, stop, host, ids);
     }
-    while let Some(ended) = driven.join_next().await {
-        ended.map_err(|error| StoreError::Value(format!("a defect of Steward: {error}")))??;
-    }
-    if stop.is_cancelled() {
-        return Ok(None);
-    }
+    Ok(())
+}
+
+/// When the next effect is due of those that no lane has in hand.
+async fn next_due(ctx: &Ctx, lanes: &Lanes) -> Result<Option<DateTime<Utc>>, StoreError> {
     let waiting = ctx.store.read(effects::to_do).await?;
-    Ok(waiting.iter().filter_map(|row| row.retry_at).min())
+    let free = waiting.iter().filter(|row| lanes.are_free_for(&row.host));
+    let again = (!lanes.are_well()).then(|| ctx.clock.now() + REST);
+    Ok(free.filter_map(|row| row.retry_at).chain(again).min())
 }
 
 /// True for what somebody must mend: a token, a name, a permission.
