@@ -150,6 +150,8 @@ fn a16_a_symlink_or_submodule_on_either_side_is_code() {
     let link = |at: &str| class_of(|pr| pr.links = Reading::known(vec![RepoPath::from(at)]));
     assert_eq!(link("data/x"), Class::Code(CodeReason::LinkInTree { path: path() }));
     is(&link("tools/link"), "data");
+    is(&link("data//link"), "code");
+    is(&link("tools/../data/link"), "code");
     // A mode that is code for certain counts before one that is not known.
     let hidden = FileChange { new_kind: unread(), ..modified("data/a") };
     is(&files(&[hidden, kinds("data/x", Kind::File, Kind::Symlink)]), "code");
@@ -167,9 +169,16 @@ fn an_executable_is_code_unless_the_policy_allows_it() {
 
 #[test]
 fn f11_instructions_and_settings_are_code_wherever_they_lie() {
-    for name in
-        ["AGENTS.md", "claude.md", ".claude/settings.json", ".mcp.json", "steward.yaml", ".cursorrules"]
-    {
+    for name in [
+        ".aider.conf.yml",
+        "steward.prod.yaml",
+        "AGENTS.md",
+        "claude.md",
+        ".claude/settings.json",
+        ".mcp.json",
+        "steward.yaml",
+        ".cursorrules",
+    ] {
         let path = RepoPath::from(format!("data/notes/{name}").as_str());
         let why = NotData::Instructions;
         assert_eq!(files(&[modified(&path.shown())]), Class::Code(CodeReason::Path { path, why }));

@@ -267,6 +267,15 @@ fn what_cannot_be_re_run_is_fixed_and_what_runs_on_is_waited_for() {
     let mut going = with_check(run("check", 1, "failure", 20));
     going.check_runs.items.push(run("slow", 1, "in_progress", 1));
     waits_for(&decide(&going), WaitFor::WorkflowEnd { names: strings(&["check"]) });
+    // What runs at another head, or in another workflow run, is not waited for.
+    for other in [
+        run_at(&old_head(), "slow", 1, "queued", 1),
+        Run { workflow_run: Some(7), ..run("slow", 1, "queued", 1) },
+    ] {
+        let mut free = with_check(run("check", 1, "failure", 20));
+        free.check_runs.items.push(other);
+        assert_eq!(decide(&free), Decision::Rerun { run_ids: vec![100] });
+    }
 }
 
 #[test]
@@ -500,6 +509,14 @@ fn a_person_who_wants_changes_holds_it_until_they_say_otherwise() {
     same.id = review(&ann, ChangesRequested, 9).id;
     waits_for(&reviewed(&[review(&ann, ChangesRequested, 9), same.clone()]), wants.clone());
     waits_for(&reviewed(&[same, review(&ann, ChangesRequested, 9)]), wants);
+    // Of two at one time the later id is the newer.
+    let at_once = |state, id| PersonReview { id, ..review(&ann, state, 9) };
+    for order in [[2, 1], [1, 2]] {
+        let two = [at_once(ChangesRequested, order[0]), at_once(Approved, order[1])];
+        assert_eq!(is_merge(&reviewed(&two)), order[1] == 2);
+        let turned = [two[1].clone(), two[0].clone()];
+        assert_eq!(is_merge(&reviewed(&turned)), order[1] == 2);
+    }
     for fine in [Approved, Dismissed] {
         assert!(is_merge(&reviewed(&[review(&ann, ChangesRequested, 9), review(&ann, fine, 5)])));
     }

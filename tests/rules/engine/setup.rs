@@ -53,6 +53,9 @@ fn else_what_was_well_at_every_merged_head() {
         "its newest run is red"
     );
     assert_eq!(of(&[both, both, &[a.clone(), run("lint", 1, "skipped", 5)]]), usual_of(&["test"], 3));
+    let mut later = run("test", 2, "failure", 1);
+    later.check.app = "other-ci".to_owned();
+    assert_eq!(of(&[both, both, &[a.clone(), b.clone(), later]]), usual_of(&["lint", "test"], 3));
     assert_eq!(of(&[both, both, &[foreign, b]]), usual_of(&["lint"], 3), "another app's is another check");
     assert_eq!(of(&[both, both, &[]]), Proposal::None { heads: 3 });
     // A list that was cut is not looked at, and older heads than twenty are not either.

@@ -5,7 +5,7 @@ use crate::globs::Globs;
 
 /// Files that agents and Steward itself take for instructions or settings, wherever they lie. Compared
 /// without case, since some file systems do.
-const INSTRUCTIONS: [&str; 8] = [
+const INSTRUCTIONS: [&str; 7] = [
     "agents.md",
     "agents.override.md",
     "claude.md",
@@ -13,7 +13,6 @@ const INSTRUCTIONS: [&str; 8] = [
     "gemini.md",
     "steward.yaml",
     "steward.yml",
-    "conventions.md",
 ];
 
 /// Dotfiles and folders of the same kind.

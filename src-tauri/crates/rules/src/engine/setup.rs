@@ -66,8 +66,7 @@ pub fn propose(practice: &Practice, app: &str) -> Proposal {
 
 /// The names that succeeded by their newest run.
 fn well(runs: &[Run], app: &str) -> BTreeSet<String> {
-    let names: BTreeSet<&str> =
-        runs.iter().filter(|run| run.check.app == app).map(|run| run.check.name.as_str()).collect();
+    let names: BTreeSet<&str> = runs.iter().map(|run| run.check.name.as_str()).collect();
     let is_well = |name: &&str| {
         let of_name = |run: &&Run| run.check.name == **name && run.check.app == app;
         let group: Vec<&Run> = runs.iter().filter(of_name).collect();
