@@ -9,6 +9,7 @@ mod desk;
 mod effects;
 mod inbox;
 mod needs;
+mod needs_elsewhere;
 mod needs_ways;
 mod persons;
 mod repos;

@@ -8,7 +8,7 @@ use steward_rules::guard::{
     is_due, judge,
 };
 use steward_rules::ids::{RepoName, Sha};
-use steward_rules::power::{EffectClass, Mode, PowerSet, RepoPower, change_id, pending, repo_key};
+use steward_rules::power::{EffectClass, Mode, PanePower, PowerSet, RepoPower, change_id, pending, repo_key};
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::review::verdict::StaleReason;
 
@@ -290,7 +290,9 @@ proptest! {
         // What is not in force is told, and what is told is not in force.
         let whole = asked.repositories.iter().all(|(key, power)| {
             force.repositories.get(key).cloned().unwrap_or_default() == *power
-        }) && force.daily_usd == asked.daily_usd && force.monthly_usd == asked.monthly_usd;
+        }) && force.panes == asked.panes
+            && force.daily_usd == asked.daily_usd
+            && force.monthly_usd == asked.monthly_usd;
         prop_assert_eq!(pending(&asked, &confirmed).is_empty(), whole);
         prop_assert_eq!(change_id(&pending(&asked, &confirmed)).is_none(), whole);
         // Shrinking what is confirmed to what is in force changes nothing now.
@@ -306,16 +308,59 @@ fn any_set() -> impl Strategy<Value = PowerSet> {
         any_power(),
         0..3,
     );
-    (repositories, 0u32..4, 0u32..4).prop_map(|(repositories, day, month)| PowerSet {
+    let hosts = proptest::collection::btree_map(
+        proptest::sample::select(vec!["build", "ci"]).prop_map(str::to_owned),
+        any::<bool>(),
+        0..3,
+    );
+    let panes = (any::<bool>(), hosts).prop_map(|(keys, hosts)| PanePower { keys, hosts });
+    (repositories, panes, 0u32..4, 0u32..4).prop_map(|(repositories, panes, day, month)| PowerSet {
         repositories,
+        panes,
         daily_usd: day.into(),
         monthly_usd: month.into(),
     })
 }
 
 #[test]
+fn keys_and_other_machines_are_powers_of_their_own() {
+    let panes = |keys, hosts: &[(&str, bool)]| PowerSet {
+        panes: PanePower {
+            keys,
+            hosts: hosts.iter().map(|(host, keys)| ((*host).to_owned(), *keys)).collect(),
+        },
+        ..PowerSet::default()
+    };
+    let asked = panes(true, &[("build", true), ("ci", false)]);
+    let lines = |confirmed: &PowerSet| {
+        let lines = pending(&asked, confirmed);
+        lines.iter().map(|l| format!("{}: {} -> {}", l.key, l.now, l.asked)).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        lines(&PowerSet::first(&asked)),
+        [
+            "questions.keys: false -> true",
+            "questions.ssh[build]: none -> captures and keys",
+            "questions.ssh[ci]: none -> captures"
+        ]
+    );
+    assert_eq!(
+        lines(&panes(true, &[("build", false), ("ci", true)])),
+        ["questions.ssh[build]: captures -> captures and keys"]
+    );
+    assert!(lines(&panes(true, &[("build", true), ("ci", true), ("more", true)])).is_empty());
+    // A wider confirmation gives no more than the file asks for.
+    assert_eq!(asked.meet(&panes(false, &[("ci", true)])).panes, panes(false, &[("ci", false)]).panes);
+    // What an older Steward kept names no panes: nothing of them is confirmed.
+    let old: PowerSet =
+        serde_json::from_str(r#"{"repositories":{},"daily_usd":0.0,"monthly_usd":0.0}"#).unwrap();
+    assert_eq!(old, PowerSet::default());
+}
+
+#[test]
 fn a_change_is_told_in_the_file_s_words() {
     let set = |power: RepoPower, daily_usd| PowerSet {
+        panes: PanePower::default(),
         repositories: [(repo_key("GitHub.com", &RepoName::parse("Octo/App").unwrap()), power)].into(),
         daily_usd,
         monthly_usd: 100.0,

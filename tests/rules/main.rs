@@ -25,5 +25,6 @@ mod secret_corpus;
 mod submission;
 mod untrusted;
 mod verdict;
+mod watcher;
 mod wording;
 mod world;

@@ -355,7 +355,7 @@ fn member(host: Option<&str>, pane: Option<&str>, thrum: Option<&str>) -> Member
 #[case::thrum_first(member(Some("build"), Some("%4"), Some("f")), false, Reach::Thrum { folder: "f".to_owned() })]
 #[case::ssh_after_a_refusal(member(Some("build"), Some("%4"), Some("f")), true, Reach::Ssh { host: "build".to_owned(), pane: "%4".to_owned() })]
 #[case::ssh(member(Some("build"), Some("%4"), None), false, Reach::Ssh { host: "build".to_owned(), pane: "%4".to_owned() })]
-#[case::host_is_not_listed(member(Some("other"), Some("%4"), None), false, Reach::Refused("`questions.ssh` does not list other".to_owned()))]
+#[case::host_is_not_listed(member(Some("other"), Some("%4"), None), false, Reach::Refused("`questions.ssh` does not list other, or that waits for your confirmation".to_owned()))]
 #[case::messages_only(member(None, None, None), false, Reach::Messages)]
 fn a_pane_is_read_the_nearest_way(#[case] member: Member, #[case] refused: bool, #[case] expected: Reach) {
     let ssh = [Remote { host: "build".to_owned(), keys: false }];

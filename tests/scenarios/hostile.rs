@@ -6,9 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use serde_json::{Value, json};
-use steward_core::agent::{
-    ALLOWED_TOOLS, Endpoint, Event, FrozenTree, Invocation, SeatEnd, parse_line, prepare, run,
-};
+use steward_core::agent::{Duty, Endpoint, Event, FrozenTree, Invocation, SeatEnd, parse_line, prepare, run};
 use steward_core::sandbox::{Boundary, BoundarySpec, Limits, Line, spawn};
 use steward_kit::binary;
 use steward_kit::model::{ScriptedModel, Turn};
@@ -113,7 +111,7 @@ fn broken(attack: &Attack, seen: &Seen) -> BTreeSet<&'static str> {
     };
     let requests = seen.model.asked();
     let raw: String = requests.iter().map(|asked| asked.raw.as_str()).collect();
-    let allowed: BTreeSet<String> = ALLOWED_TOOLS.iter().map(|&tool| tool.to_owned()).collect();
+    let allowed: BTreeSet<String> = Duty::Review.tools().iter().map(|&tool| tool.to_owned()).collect();
     let offered: BTreeSet<String> = seen.model.turns_asked().iter().flat_map(|asked| asked.tools()).collect();
     must("the agent has the five tools", seen.tools == allowed && offered == allowed);
     must("the only server is ours", seen.servers == BTreeSet::from(["steward connected".to_owned()]));

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use steward_core::loops::Ctx;
+use steward_core::loops::effects::powers;
 use steward_core::loops::questions::{
     self, AnswerError, Asking, Raised, carry, fetched, raise, remind, take_up, way_of,
 };
@@ -19,6 +20,7 @@ use steward_rules::questions::need::{Arrival, Need, Origin};
 use crate::desk::Desk;
 
 mod claude;
+mod watcher;
 mod watching;
 
 const ON: &str = "questions: {enabled: true, owner: leon, keys: true}\n";
@@ -27,6 +29,15 @@ fn desk() -> Desk {
     let desk = Desk::new();
     desk.config(ON);
     desk
+}
+
+/// Takes this config, and confirms whatever power it asks for.
+async fn confirmed(desk: &Desk, text: &str) {
+    desk.config(text);
+    let powers = powers::settle(&desk.ctx).await.unwrap();
+    if let Some(change) = powers.change() {
+        powers::confirm(&desk.ctx, &change).await.unwrap();
+    }
 }
 
 fn asking(topic: &str, question: &str, origin: Origin) -> Asking {
@@ -170,7 +181,7 @@ fn in_pane(prompt: Option<&str>, remote: Option<&str>) -> Asking {
 #[tokio::test]
 async fn nothing_is_typed_where_the_config_does_not_let_it() {
     let desk = desk();
-    desk.config("questions: {enabled: true, ssh: [{host: build}]}\n");
+    confirmed(&desk, "questions: {enabled: true, ssh: [{host: build}]}\n").await;
     let here = ask(&desk.ctx, in_pane(None, None)).await.id;
     let refused = questions::answer(&desk.ctx, Some(here), "B").await.unwrap_err().to_string();
     assert!(refused.contains("`questions.keys` is off"), "{refused}");
@@ -179,8 +190,23 @@ async fn nothing_is_typed_where_the_config_does_not_let_it() {
     let there = ask(&desk.ctx, there).await.id;
     let refused = questions::answer(&desk.ctx, Some(there), "B").await.unwrap_err().to_string();
     assert!(refused.contains("on that machine"), "{refused}");
-    desk.config("questions: {enabled: true, keys: true, ssh: [{host: build, keys: true}]}\n");
-    let config = desk.ctx.config().questions;
+    let wide = "questions: {enabled: true, keys: true, ssh: [{host: build, keys: true}]}\n";
+    // What nobody confirmed is not in force, and the owner is asked.
+    desk.config(wide);
+    let powers = powers::settle(&desk.ctx).await.unwrap();
+    let asked: Vec<String> =
+        powers.pending.iter().map(|line| format!("{}: {} -> {}", line.key, line.now, line.asked)).collect();
+    assert_eq!(
+        asked,
+        ["questions.keys: false -> true", "questions.ssh[build]: captures -> captures and keys"]
+    );
+    let config = powers::questions(&desk.ctx).await.unwrap();
+    assert_eq!(way_of(&need(&desk.ctx, here).await, &config), Way::Nowhere);
+    assert_eq!(way_of(&need(&desk.ctx, there).await, &config), Way::Nowhere);
+    let refused = questions::answer(&desk.ctx, Some(here), "B").await.unwrap_err().to_string();
+    assert!(refused.contains("waits for your confirmation"), "{refused}");
+    confirmed(&desk, wide).await;
+    let config = powers::questions(&desk.ctx).await.unwrap();
     assert_eq!(way_of(&need(&desk.ctx, here).await, &config), Way::Type);
     assert_eq!(way_of(&need(&desk.ctx, there).await, &config), Way::Type);
 }
@@ -206,6 +232,7 @@ async fn words_are_no_answer_to_a_prompt_and_a_press_is_none_to_a_question() {
 #[tokio::test]
 async fn what_a_dead_runtime_was_carrying_returns_to_the_owner_and_is_not_sent_again() {
     let desk = desk();
+    confirmed(&desk, ON).await;
     let id = ask(&desk.ctx, in_pane(None, None)).await.id;
     questions::answer(&desk.ctx, Some(id), "B").await.unwrap();
     let answer = newest(&desk.ctx, id).await.id;

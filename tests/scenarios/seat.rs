@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use steward_core::agent::{
-    Adapter, AgentChoice, BudgetKind, CommandNetwork, Credential, Endpoint, Place, Progress, Refusal,
+    Adapter, AgentChoice, BudgetKind, CommandNetwork, Credential, Duty, Endpoint, Place, Progress, Refusal,
     SeatEnd, SeatFolders, SeatLimits, SeatOutcome, SeatRun, TimeoutKind, prepare, probe, run,
 };
 use steward_core::sandbox::Boundary;
@@ -71,6 +71,7 @@ impl Stage {
     ) -> (SeatRun, mpsc::Receiver<Progress>) {
         let (progress, heard) = mpsc::channel(1024);
         let seat = SeatRun {
+            duty: Duty::Review,
             adapter,
             boundary: boundary.clone(),
             steward: binary::steward(),

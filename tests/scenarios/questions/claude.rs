@@ -14,7 +14,7 @@ use steward_kit::tmux::{TmuxServer, is_there_or_say};
 use steward_rules::questions::delivery::Stage;
 use steward_rules::questions::need::Origin;
 
-use super::{newest, waiting};
+use super::{confirmed, newest, waiting};
 use crate::desk::Desk;
 
 /// A key that was never anybody's.
@@ -47,7 +47,7 @@ async fn a_hook_of_the_real_cli_brings_its_prompt_and_the_owner_allows_it_from_a
     }
     let Some(claude) = steward_kit::claude::find_or_say() else { return };
     let desk = Desk::new();
-    desk.config("workspaces: [{title: app, path: ROOT/app}]\nquestions: {enabled: true, keys: true, sources: [hook]}\n");
+    confirmed(&desk, "workspaces: [{title: app, path: ROOT/app}]\nquestions: {enabled: true, keys: true, sources: [hook]}\n").await;
     let app = desk.root.join("app");
     let plan = questions::plan(&app, &binary::steward()).unwrap();
     assert!(plan.diff().contains("hook claude"));

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use steward_core::loops::effects::powers;
 use steward_core::loops::questions::{self, Watch, carry, last_tick};
 use steward_core::store::inbox::{self, EntryState, Kind};
 use steward_core::store::need_answers::Press;
@@ -13,17 +14,17 @@ use steward_kit::tmux::{TmuxServer, is_there_or_say};
 use steward_rules::questions::delivery::Stage;
 use steward_rules::questions::escalation;
 
-use super::{newest, waiting};
+use super::{confirmed, newest, waiting};
 use crate::desk::Desk;
 
 /// A tmux server of this test's own, and scripts in its panes.
-struct Server {
-    tmux: TmuxServer,
+pub(super) struct Server {
+    pub tmux: TmuxServer,
     scripts: std::cell::Cell<u32>,
 }
 
 impl Server {
-    fn start(desk: &Desk) -> Option<Self> {
+    pub fn start(desk: &Desk) -> Option<Self> {
         if !is_there_or_say() {
             return None;
         }
@@ -35,7 +36,7 @@ impl Server {
     }
 
     /// Runs a shell script in a new pane.
-    fn script(&self, lines: &str) -> String {
+    pub fn script(&self, lines: &str) -> String {
         self.scripts.set(self.scripts.get() + 1);
         let file = self.tmux.folder().join(format!("script-{}", self.scripts.get()));
         std::fs::write(&file, lines).unwrap();
@@ -43,22 +44,24 @@ impl Server {
         self.tmux.start((100, 30), &[&agent.to_string_lossy(), &file.to_string_lossy()])
     }
 
-    fn until_shows(&self, pane: &str, words: &str) {
+    pub fn until_shows(&self, pane: &str, words: &str) {
         self.tmux.until_shows(pane, |text| text.contains(words));
     }
 }
 
-fn watched(desk: &Desk, members: &[(&str, &str, &str)]) {
+async fn watched(desk: &Desk, members: &[(&str, &str, &str)]) {
     let lines: Vec<String> = members
         .iter()
         .map(|(agent, pane, more)| {
             format!("    - {{agent: {agent}, project: app, pane: \"{pane}\"{more}}}\n")
         })
         .collect();
-    desk.config(&format!(
-        "questions:\n  enabled: true\n  owner: leon\n  keys: true\n  roster:\n{}",
-        lines.concat()
-    ));
+    let roster = lines.concat();
+    confirmed(
+        desk,
+        &format!("questions:\n  enabled: true\n  owner: leon\n  keys: true\n  roster:\n{roster}"),
+    )
+    .await;
 }
 
 async fn member(desk: &Desk, agent: &str) -> MemberRow {
@@ -84,7 +87,8 @@ async fn p40_a_pane_that_cannot_be_captured_is_said_three_times_until_it_is_seen
     watched(
         &desk,
         &[("coord", &pane, ""), ("lost", "%77", ""), ("away", "%78", ", declaredAbsent: sleeping")],
-    );
+    )
+    .await;
     let mut watch = Watch::default();
     for _ in 0..4 {
         watch.tick(&desk.ctx).await.unwrap();
@@ -102,7 +106,7 @@ async fn p40_a_pane_that_cannot_be_captured_is_said_three_times_until_it_is_seen
     Watch::default().tick(&desk.ctx).await.unwrap();
     assert_eq!(waiting(&desk.ctx).await.len(), told.len());
     // Seen again, it begins anew.
-    watched(&desk, &[("coord", &pane, ""), ("lost", &pane, "")]);
+    watched(&desk, &[("coord", &pane, ""), ("lost", &pane, "")]).await;
     watch.tick(&desk.ctx).await.unwrap();
     assert_eq!(said(&desk, "lost").await, 0);
     assert!(desk.inbox().await.iter().all(|entry| entry.chip != "UNWATCHABLE"));
@@ -112,7 +116,7 @@ async fn p40_a_pane_that_cannot_be_captured_is_said_three_times_until_it_is_seen
 async fn p40_when_nothing_at_all_can_be_captured_that_is_said_in_one() {
     let desk = Desk::new();
     let Some(_server) = Server::start(&desk) else { return };
-    watched(&desk, &[("a", "%1", ""), ("b", "%2", ""), ("c", "%3", "")]);
+    watched(&desk, &[("a", "%1", ""), ("b", "%2", ""), ("c", "%3", "")]).await;
     let mut watch = Watch::default();
     for _ in 0..4 {
         watch.tick(&desk.ctx).await.unwrap();
@@ -123,7 +127,7 @@ async fn p40_when_nothing_at_all_can_be_captured_that_is_said_in_one() {
     assert_eq!(desk.inbox().await.len(), 1);
     assert_eq!(said(&desk, "a").await, 0);
     // One who is absent on purpose makes it no failure of everything.
-    watched(&desk, &[("a", "%1", ""), ("b", "%2", ", declaredAbsent: inactive")]);
+    watched(&desk, &[("a", "%1", ""), ("b", "%2", ", declaredAbsent: inactive")]).await;
     watch.tick(&desk.ctx).await.unwrap();
     assert_eq!(line(&desk).await, "2 members: 2 unwatchable (2 capture-failed)");
 }
@@ -136,7 +140,7 @@ async fn one_tick_of_28_empty_captures_raises_no_alarm() {
     let names: Vec<String> = (0..28).map(|number| format!("agent{number}")).collect();
     let members: Vec<(&str, &str, &str)> =
         names.iter().zip(&panes).map(|(name, pane)| (name.as_str(), pane.as_str(), "")).collect();
-    watched(&desk, &members);
+    watched(&desk, &members).await;
     Watch::default().tick(&desk.ctx).await.unwrap();
     assert_eq!(line(&desk).await, "28 members: 28 unknown");
     assert!(waiting(&desk.ctx).await.is_empty());
@@ -144,7 +148,7 @@ async fn one_tick_of_28_empty_captures_raises_no_alarm() {
 }
 
 /// Claude Code's prompt, its answer by one key, and what the program was given.
-fn prompting(answered: &Path) -> String {
+pub(super) fn prompting(answered: &Path) -> String {
     let rule = "─".repeat(98);
     format!(
         "printf '%s\\n' '⏺ Bash(touch built)' '' '{rule}' ' Bash command' '' '   touch built' '   Make the file' '' \
@@ -163,7 +167,7 @@ async fn a_permission_prompt_is_raised_once_and_allowed_by_its_one_key() {
     let answered = server.tmux.folder().join("key");
     let pane = server.script(&prompting(&answered));
     server.until_shows(&pane, "Esc to cancel");
-    watched(&desk, &[("coord", &pane, ", adapter: claude")]);
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]).await;
     let mut watch = Watch::default();
     assert!(watch.tick(&desk.ctx).await.unwrap(), "somebody waits");
     watch.tick(&desk.ctx).await.unwrap();
@@ -188,7 +192,7 @@ async fn a_prompt_that_was_answered_in_its_pane_leaves_the_queue_and_its_answer_
     let answered = server.tmux.folder().join("key");
     let pane = server.script(&prompting(&answered));
     server.until_shows(&pane, "Esc to cancel");
-    watched(&desk, &[("coord", &pane, ", adapter: claude")]);
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]).await;
     let mut watch = Watch::default();
     watch.tick(&desk.ctx).await.unwrap();
     let need = desk.ctx.store.read(needs::open).await.unwrap().remove(0);
@@ -236,8 +240,8 @@ async fn a_member_is_briefed_once_and_only_where_keys_are_allowed() {
     let Some(server) = Server::start(&desk) else { return };
     let pane = server.script(EDITOR);
     server.until_shows(&pane, "hello");
-    watched(&desk, &[("coord", &pane, "")]);
-    let config = desk.ctx.config().questions;
+    watched(&desk, &[("coord", &pane, "")]).await;
+    let config = powers::questions(&desk.ctx).await.unwrap();
     let member = config.roster[0].clone();
     let off = steward_core::config::Questions { keys: false, ..config.clone() };
     let refused = questions::brief(&desk.ctx, &member, &off).await.unwrap_err().to_string();
@@ -260,7 +264,7 @@ async fn panes_that_draw_nothing_cost_one_subprocess_a_tick() {
     let names: Vec<String> = (0..12).map(|number| format!("agent{number}")).collect();
     let members: Vec<(&str, &str, &str)> =
         names.iter().zip(&panes).map(|(name, pane)| (name.as_str(), pane.as_str(), "")).collect();
-    watched(&desk, &members);
+    watched(&desk, &members).await;
     // Past what tmux says of when each pane last drew something.
     desk.clock.forward(chrono::Duration::days(400));
     let mut watch = Watch::default();

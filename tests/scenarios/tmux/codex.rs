@@ -15,7 +15,16 @@ pub struct Codex {
     pub gallery: Gallery,
     pub pane: String,
     pub model: ScriptedResponses,
-    _home: TempDir,
+    _home: Home,
+}
+
+/// The home of one Codex. Whatever was started with it, its own daemon too, ends with it.
+struct Home(TempDir);
+
+impl Drop for Home {
+    fn drop(&mut self) {
+        steward_kit::codex::end_all_of(self.0.path());
+    }
 }
 
 impl Codex {
@@ -59,7 +68,7 @@ impl Codex {
         let pane = gallery.server.start((100, 30), &words);
         gallery.server.keep_ended_panes();
         gallery.server.until_shows(&pane, |text| text.contains("? for shortcuts"));
-        Self { gallery, pane, model, _home: home }
+        Self { gallery, pane, model, _home: Home(home) }
     }
 
     pub fn shows(&self, words: &str) -> String {

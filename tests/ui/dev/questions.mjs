@@ -10,7 +10,7 @@
 const START = Date.now();
 /** @param {number} minutes */
 const before = (minutes) => new Date(START - minutes * 60_000).toISOString();
-const NOTHING = { answer: false, press: false, drop: false, typeAnswer: false, why: null };
+const NOTHING = { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null };
 
 /** @param {number} id @param {Partial<NeedView>} change @returns {NeedView} */
 const need = (id, change) => ({
@@ -28,6 +28,7 @@ const need = (id, change) => ({
   version: 1,
   line: "",
   prompt: null,
+  advice: null,
   answer: null,
   may: { ...NOTHING, answer: true, drop: true },
   pane: "%12",
@@ -221,6 +222,7 @@ export const roster = {
       capturedAt: before(700),
     }),
   ],
+  watcher: { state: "ready", text: "the watcher seat judges what facts do not settle" },
   tick: "8 members: 2 waiting, 1 working, 1 idle, 1 error, 2 unwatchable, 1 unknown (2 capture-failed)",
   tickAt: before(1),
   resolutionFail: false,

@@ -335,8 +335,9 @@ export function need(change: Partial<NeedView> = {}): NeedView {
     version: 1,
     line: "",
     prompt: null,
+    advice: null,
     answer: null,
-    may: { answer: true, press: false, drop: true, typeAnswer: false, why: null },
+    may: { answer: true, press: false, whyNotAllow: null, drop: true, typeAnswer: false, why: null },
     pane: null,
     entry: 1,
     askedAt: AT,
@@ -382,6 +383,7 @@ export function member(agent: string, change: Partial<MemberView> = {}): MemberV
 export function roster(change: Partial<RosterView> = {}): RosterView {
   return {
     members: [],
+    watcher: { state: "ready", text: "the watcher seat judges what facts do not settle" },
     tick: null,
     tickAt: null,
     resolutionFail: false,

@@ -545,6 +545,9 @@ pub enum McpCommand {
     /// The two tools of a reviewer, on standard input and output.
     #[command(hide = true)]
     Review,
+    /// The two tools of a watcher, on standard input and output.
+    #[command(hide = true)]
+    Watch,
     /// Lets an agent ask the owner and fetch the answer, on standard input and output.
     Need {
         /// Who asks; the roster's member of this pane, else the login, when absent.

@@ -9,6 +9,7 @@ mod hook;
 mod inbox;
 mod mcp;
 mod mcp_need;
+mod mcp_watch;
 mod needs;
 mod notices;
 mod output;
@@ -69,6 +70,9 @@ async fn run(cli: Cli, out: &Output) -> Result<(), ApiError> {
         Command::Mcp(McpCommand::Review) => {
             mcp::review().await.map_err(|e| ApiError::new(ErrorCode::Internal, format!("{e:#}")))
         }
+        Command::Mcp(McpCommand::Watch) => {
+            mcp_watch::run().await.map_err(|e| ApiError::new(ErrorCode::Internal, format!("{e:#}")))
+        }
         Command::Config(command) => config::run(&home()?, command, out).await,
         Command::Restore { from } => system::restore(&home()?, &from, out),
         command => with_api(command, out).await,
@@ -110,7 +114,7 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Log(command) => effects::log(&api, command, out).await,
         Command::Serve => serve::run(api, out).await,
         Command::Completions { .. }
-        | Command::Mcp(McpCommand::Review)
+        | Command::Mcp(McpCommand::Review | McpCommand::Watch)
         | Command::Config(_)
         | Command::Restore { .. } => {
             unreachable!("BUG: run() handles these before a store is opened")

@@ -1,7 +1,8 @@
 //! Tool servers over standard input and output.
 //!
 //! `steward mcp review`: the two tools of a reviewer, inside the boundary. It knows one digest and one
-//! inbox folder; there is no database, socket or port to reach. `steward mcp need` is in `mcp_need`.
+//! inbox folder; there is no database, socket or port to reach. Those of a watcher are in `mcp_watch`, and
+//! `steward mcp need` is in `mcp_need`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -25,7 +26,7 @@ const FRAME_CAP: usize = 4 << 20;
 const RATE: f64 = 50.0;
 const BURST: f64 = 100.0;
 /// Refused submissions until the review ends.
-const REFUSALS: u32 = 3;
+pub const REFUSALS: u32 = 3;
 
 /// Serves one review until standard input ends.
 pub async fn review() -> anyhow::Result<()> {
@@ -296,7 +297,7 @@ impl Seat {
     }
 }
 
-fn fault(field: &str, error: impl Into<String>) -> FieldError {
+pub fn fault(field: &str, error: impl Into<String>) -> FieldError {
     FieldError { field: field.to_owned(), error: error.into() }
 }
 
@@ -313,7 +314,7 @@ fn submission_schema() -> Arc<JsonObject> {
     Arc::new(serde_json::from_str(SUBMISSION_SCHEMA).expect("BUG: the schema in this crate is a JSON object"))
 }
 
-fn json<T: Serialize>(value: &T) -> String {
+pub fn json<T: Serialize>(value: &T) -> String {
     serde_json::to_string(value).unwrap_or_else(|error| format!("{{\"error\":\"{error}\"}}"))
 }
 

@@ -255,6 +255,10 @@ fn card(need: &NeedView, out: &Output) -> String {
     for option in &need.options {
         text.push_str(&format!("  {}) {}\n", option.letter, option.text));
     }
+    if let Some(advice) = &need.advice {
+        let why = advice.why.as_deref().map(|why| format!(": {why}")).unwrap_or_default();
+        text.push_str(&out.paint(Tone::Dim, &format!("\n{}{why}\n", advice.text)));
+    }
     text.push_str(&format!("\n{}\n", state(need)));
     if let Some(answer) = &need.answer {
         text.push_str(&format!("{}\n", answer.words));
@@ -262,11 +266,12 @@ fn card(need: &NeedView, out: &Output) -> String {
             text.push_str(&format!("{why}\n"));
         }
     }
-    let next = match (&need.may.why, need.may.answer, need.may.press) {
-        (Some(why), _, _) => why.clone(),
-        (None, true, _) => format!("steward needs answer {} \"…\"", need.id),
-        (None, _, true) => format!("steward needs allow {0} · steward needs deny {0}", need.id),
-        (None, false, false) => String::new(),
+    let next = match (&need.may.why, need.may.answer, need.may.press, &need.may.why_not_allow) {
+        (Some(why), _, _, _) => why.clone(),
+        (None, true, _, _) => format!("steward needs answer {} \"…\"", need.id),
+        (None, _, true, None) => format!("steward needs allow {0} · steward needs deny {0}", need.id),
+        (None, _, true, Some(why)) => format!("steward needs deny {}\n{why}", need.id),
+        (None, false, false, _) => String::new(),
     };
     if !next.is_empty() {
         text.push_str(&out.paint(Tone::Dim, &next));
@@ -283,6 +288,9 @@ fn members(api: &Api, roster: &RosterView, out: &Output) -> String {
     }
     for fault in &roster.faults {
         text.push_str(&format!("{}\n", out.paint(Tone::Bad, fault)));
+    }
+    if roster.watcher.state != "ready" {
+        text.push_str(&format!("{}\n", out.paint(Tone::Dim, &roster.watcher.text)));
     }
     if roster.members.is_empty() {
         return text + "Nobody is on the roster.";

@@ -112,11 +112,43 @@ impl RepoPower {
     }
 }
 
+/// What may happen with agents' panes (questions.md 6 and 7).
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PanePower {
+    /// Keys are typed into panes of this machine.
+    pub keys: bool,
+    /// Other machines whose panes are captured through ssh, and whether keys are typed there.
+    pub hosts: BTreeMap<String, bool>,
+}
+
+impl PanePower {
+    /// What both allow.
+    pub fn meet(&self, other: &Self) -> Self {
+        let hosts = self.hosts.iter().filter_map(|(host, keys)| {
+            let theirs = *other.hosts.get(host)?;
+            Some((host.clone(), *keys && theirs))
+        });
+        Self { keys: self.keys && other.keys, hosts: hosts.collect() }
+    }
+
+    /// What may be done with panes of a host, in one word.
+    fn word(&self, host: &str) -> &'static str {
+        match self.hosts.get(host) {
+            None => "none",
+            Some(false) => "captures",
+            Some(true) => "captures and keys",
+        }
+    }
+}
+
 /// Every power of an installation.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct PowerSet {
     /// By [`repo_key`]. A repository that is not here is observed.
     pub repositories: BTreeMap<String, RepoPower>,
+    /// Absent in what an older Steward kept: nothing.
+    #[serde(default)]
+    pub panes: PanePower,
     /// Caps on what agents cost.
     pub daily_usd: f64,
     pub monthly_usd: f64,
@@ -141,15 +173,21 @@ impl PowerSet {
         });
         Self {
             repositories: repositories.collect(),
+            panes: self.panes.meet(&other.panes),
             daily_usd: self.daily_usd.min(other.daily_usd),
             monthly_usd: self.monthly_usd.min(other.monthly_usd),
         }
     }
 
-    /// What counts as confirmed before anybody confirmed anything: no power in any repository, and the
-    /// caps of the file as it was first seen.
+    /// What counts as confirmed before anybody confirmed anything: no power in any repository or pane, and
+    /// the caps of the file as it was first seen.
     pub fn first(asked: &Self) -> Self {
-        Self { repositories: BTreeMap::new(), daily_usd: asked.daily_usd, monthly_usd: asked.monthly_usd }
+        Self {
+            repositories: BTreeMap::new(),
+            panes: PanePower::default(),
+            daily_usd: asked.daily_usd,
+            monthly_usd: asked.monthly_usd,
+        }
     }
 }
 
@@ -182,6 +220,21 @@ pub fn pending(asked: &PowerSet, confirmed: &PowerSet) -> Vec<Widening> {
                 asked: words(wanted.act()),
             });
         }
+    }
+    if asked.panes.keys && !confirmed.panes.keys {
+        lines.push(Widening {
+            key: "questions.keys".to_owned(),
+            now: "false".to_owned(),
+            asked: "true".to_owned(),
+        });
+    }
+    let now = confirmed.panes.meet(&asked.panes);
+    for host in asked.panes.hosts.keys().filter(|host| now.hosts.get(*host) != asked.panes.hosts.get(*host)) {
+        lines.push(Widening {
+            key: format!("questions.ssh[{host}]"),
+            now: now.word(host).to_owned(),
+            asked: asked.panes.word(host).to_owned(),
+        });
     }
     for (key, now, wanted) in [
         ("spend.dailyUsd", confirmed.daily_usd, asked.daily_usd),

@@ -6,7 +6,11 @@ use anyhow::{Result, bail};
 type Bench = (&'static str, fn() -> Result<()>);
 
 /// Each entry stands in its own `bench_….rs`.
-const BENCHES: &[Bench] = &[("secrets", crate::bench_secrets::run), ("observer", crate::bench_observer::run)];
+const BENCHES: &[Bench] = &[
+    ("secrets", crate::bench_secrets::run),
+    ("observer", crate::bench_observer::run),
+    ("questions", crate::bench_questions::run),
+];
 
 /// Runs all measurements, or those whose names are given.
 pub fn bench(names: &[String]) -> Result<()> {

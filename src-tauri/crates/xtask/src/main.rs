@@ -2,6 +2,7 @@
 
 mod bench;
 mod bench_observer;
+mod bench_questions;
 mod bench_secrets;
 mod generate;
 mod icons;

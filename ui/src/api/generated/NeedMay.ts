@@ -11,7 +11,11 @@ answer: boolean,
 /**
  * Allow once and deny.
  */
-press: boolean, drop: boolean, 
+press: boolean, 
+/**
+ * Why a permission prompt may only be denied here, although keys may be pressed.
+ */
+whyNotAllow: string | null, drop: boolean, 
 /**
  * The answer that waits to be fetched may be typed into the asker's pane instead.
  */

@@ -26,7 +26,7 @@ const PROMPT: Partial<NeedView> = {
     subject: "rm -rf target",
     choices: ["Yes", "Yes, and don't ask again", "No"],
   },
-  may: { answer: false, press: true, drop: true, typeAnswer: false, why: null },
+  may: { answer: false, press: true, whyNotAllow: null, drop: true, typeAnswer: false, why: null },
 };
 
 beforeEach(() => {
@@ -55,7 +55,7 @@ beforeEach(() => {
       shown = need({
         state: "answered",
         text: "answered",
-        may: { answer: false, press: false, drop: false, typeAnswer: false, why: null },
+        may: { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null },
         answer: answer({ way: "fetch", text: "the asker has not fetched it yet" }),
       });
       return shown;
@@ -150,6 +150,7 @@ describe("a question", () => {
       may: {
         answer: false,
         press: false,
+        whyNotAllow: null,
         drop: true,
         typeAnswer: false,
         why: "a prompt is open in its pane: choose there",
@@ -175,7 +176,7 @@ describe("a question", () => {
     ["dropped", "PUT AWAY"],
     ["gone", "GONE"],
   ])("that was %s says so and takes no answer", async (state, word) => {
-    const nothing = { answer: false, press: false, drop: false, typeAnswer: false, why: null };
+    const nothing = { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null };
     shown = need({ state, text: "taken back by its asker", may: nothing, version: 2 });
     await at("question/3");
     expect(screen.getByTestId("question-state").textContent).toContain(word);

@@ -12,10 +12,6 @@ use crate::sandbox::{Bind, Boundary, Network};
 /// Name of our tools server, as the agent sees it.
 pub const SERVER: &str = "steward";
 
-/// Every tool a reviewer has. Whatever else is called ends the run.
-pub const ALLOWED_TOOLS: [&str; 5] =
-    ["Read", "Grep", "Glob", "mcp__steward__digest_get", "mcp__steward__verdict_submit"];
-
 /// Largest tool result the agent takes, in tokens: a digest is handed over whole.
 const TOOL_RESULT_TOKENS: &str = "400000";
 
@@ -138,7 +134,7 @@ pub(super) fn invocation(
             McpServer {
                 kind: "stdio",
                 command: boundary.place(&steward),
-                args: ["mcp", "review"],
+                args: ["mcp", seat.duty.server()],
                 env: [
                     ("STEWARD_DIGEST", boundary.place(&digest)),
                     ("STEWARD_INBOX", boundary.place(&inbox)),
@@ -167,8 +163,8 @@ pub(super) fn invocation(
     if features.slash_commands {
         add(&["--disable-slash-commands"]);
     }
-    add(&["--tools", "Read,Grep,Glob"]);
-    add(&["--allowedTools", "mcp__steward__digest_get,mcp__steward__verdict_submit"]);
+    add(&["--tools", &seat.duty.own_tools()]);
+    add(&["--allowedTools", &seat.duty.server_tools()]);
     if features.restricted {
         add(&["--restricted"]);
     }

@@ -6,6 +6,7 @@
 
 mod claude;
 mod command;
+mod duty;
 mod endpoint;
 mod folders;
 mod invocation;
@@ -19,8 +20,9 @@ mod settle;
 mod stream;
 mod submission;
 
-pub use claude::{ALLOWED_TOOLS, SERVER};
+pub use claude::SERVER;
 pub use command::CommandNetwork;
+pub use duty::{Duty, check_watch};
 pub use endpoint::{Endpoint, EndpointError};
 pub use folders::{FrozenTree, SeatFolders};
 pub use invocation::{Credential, Invocation};

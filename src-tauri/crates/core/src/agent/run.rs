@@ -8,8 +8,9 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-use super::claude::{self, ALLOWED_TOOLS, SERVER};
+use super::claude::{self, SERVER};
 use super::command;
+use super::duty::Duty;
 use super::endpoint::Endpoint;
 use super::folders::{FrozenTree, SeatFolders};
 use super::invocation::{Credential, Invocation};
@@ -33,6 +34,8 @@ const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 /// Everything one run needs.
 #[derive(Debug)]
 pub struct SeatRun {
+    /// What it is started for.
+    pub duty: Duty,
     pub adapter: Adapter,
     pub boundary: Boundary,
     /// The command-line binary: the tools server inside the boundary.
@@ -246,7 +249,7 @@ impl Follow<'_> {
         match event {
             Event::Init { tools, servers, model, .. } => {
                 self.claimed.started = true;
-                if let Some(end) = strangers(&tools, &servers) {
+                if let Some(end) = strangers(self.seat.duty, &tools, &servers) {
                     return Some(end);
                 }
                 self.claimed.connected = true;
@@ -254,7 +257,7 @@ impl Follow<'_> {
                 None
             }
             Event::ToolUse { id, name, input } => {
-                if !ALLOWED_TOOLS.contains(&name.as_str()) {
+                if !self.seat.duty.tools().contains(&name.as_str()) {
                     return Some(SeatEnd::ScopeViolation {
                         detail: format!("it called {}, which it does not have", settle::shown(&name)),
                     });
@@ -336,11 +339,11 @@ fn crash(reason: &str) -> SeatEnd {
 }
 
 /// The first line must show our server connected, and no tool or server beyond ours.
-fn strangers(tools: &[String], servers: &[(String, String)]) -> Option<SeatEnd> {
+fn strangers(duty: Duty, tools: &[String], servers: &[(String, String)]) -> Option<SeatEnd> {
     let violation = |what: &str, name: &str| {
         Some(SeatEnd::ScopeViolation { detail: format!("it started with {what} {}", settle::shown(name)) })
     };
-    if let Some(tool) = tools.iter().find(|tool| !ALLOWED_TOOLS.contains(&tool.as_str())) {
+    if let Some(tool) = tools.iter().find(|tool| !duty.tools().contains(&tool.as_str())) {
         return violation("the tool", tool);
     }
     if let Some((name, _)) = servers.iter().find(|(name, _)| name != SERVER) {

@@ -6,7 +6,7 @@ use super::invocation::Credential;
 use super::outcome::{BudgetKind, SeatEnd};
 use super::probe::Kind;
 use super::run::SeatRun;
-use super::submission::{self, DigestHead, REFUSED_FILE};
+use super::submission::{self, REFUSED_FILE};
 use crate::sandbox::{Exit, KillReport};
 
 /// Longest piece of error output that is kept, in characters.
@@ -85,11 +85,8 @@ fn own_end(seat: &SeatRun, exit: Option<Exit>, claimed: Claimed) -> Result<SeatE
     }
     let digest =
         std::fs::read(&folders.digest).map_err(|error| format!("the digest cannot be read: {error}"))?;
-    let head: DigestHead =
-        serde_json::from_slice(&digest).map_err(|error| format!("the digest cannot be read: {error}"))?;
     let submission = submission::read_file(&folders.inbox, &digest)?;
-    submission::check(&submission, &head, &folders.review)
-        .map_err(|error| format!("the submission does not fit: {}", shown(&error.to_string())))?;
+    seat.duty.check(&submission, &digest, &folders.review)?;
     Ok(SeatEnd::Submitted { submission })
 }
 

@@ -25,14 +25,14 @@ pub async fn claude(api: &Api, who: rq::WhoAsks, text: &str) -> Result<Option<i6
 
 /// What installing the hook in a workspace would write.
 pub async fn preview(api: &Api, request: rq::WorkspaceByTitle) -> Result<v::HookView, ApiError> {
-    questions::on(api)?;
+    questions::on(api).await?;
     plan(api, &request.title).await.map(|plan| view(&plan))
 }
 
 /// Writes the hook entry that was shown. A person only: it is a file of the workspace.
 pub async fn install(api: &Api, request: rq::HookInstall) -> Result<v::HookView, ApiError> {
     api.person("install a hook")?;
-    questions::on(api)?;
+    questions::on(api).await?;
     let (path, steward) = (workspace(api, &request.title)?, api.context().steward.clone());
     let installed = tokio::task::spawn_blocking(move || loops::install(&path, &steward, &request.text))
         .await

@@ -2,20 +2,24 @@
 
 use std::path::PathBuf;
 
+use chrono::{DateTime, Utc};
 use steward_rules::caller::Caller;
 use steward_rules::ids::{AnswerId, EntryId, NeedId};
 use steward_rules::questions::delivery::{Stage, Way};
 use steward_rules::questions::need::{self, Arrival, Need, Origin, agent_key};
 use steward_rules::questions::pane::Prompt;
 use steward_rules::questions::queue;
+use steward_rules::questions::watcher::Says;
 use steward_rules::untrusted::Untrusted;
 
 use super::error::{ApiError, ErrorCode};
 use super::requests as rq;
 use super::{Api, convert, views as v};
 use crate::config::Questions;
+use crate::loops::effects::powers;
 use crate::loops::questions::{self as loops, AnswerError, Asker, Asking, Known};
 use crate::store::inbox::{self, Kind};
+use crate::store::judgements::{self, AdviceRow};
 use crate::store::need_answers::{self, AnswerRow, Press};
 use crate::store::needs::{self, NeedRow, NeedState};
 use crate::store::{Durability, StoreError};
@@ -26,8 +30,8 @@ const PAGE: u32 = 500;
 const LINE: usize = 1_000;
 
 /// Refuses while questions are off.
-pub(super) fn on(api: &Api) -> Result<Questions, ApiError> {
-    let config = api.context().config().questions;
+pub(super) async fn on(api: &Api) -> Result<Questions, ApiError> {
+    let config = powers::questions(api.context()).await?;
     match (&config.disabled_by, config.enabled) {
         (None, true) => Ok(config),
         (Some(why), _) => Err(ApiError::new(ErrorCode::Config, format!("questions are off: {why}"))
@@ -39,7 +43,7 @@ pub(super) fn on(api: &Api) -> Result<Questions, ApiError> {
 
 /// Takes a question in. An exact resend is the item that stands; nothing is said twice.
 pub async fn raise(api: &Api, request: rq::NeedRaise) -> Result<v::RaisedView, ApiError> {
-    let config = on(api)?;
+    let config = on(api).await?;
     let origin = match request.source {
         rq::NeedSource::Cli => Origin::Cli,
         rq::NeedSource::Mcp => Origin::Mcp,
@@ -102,12 +106,15 @@ struct Found {
     row: NeedRow,
     answer: Option<AnswerRow>,
     entry: Option<EntryId>,
+    advice: Option<(AdviceRow, DateTime<Utc>)>,
 }
 
 fn found(tx: &crate::store::ReadTx<'_>, row: NeedRow) -> Result<Found, StoreError> {
     let answer = need_answers::newest(tx, row.id)?;
     let entry = inbox::of_target(tx, Kind::Question, &loops::target(row.id))?.map(|entry| entry.id);
-    Ok(Found { row, answer, entry })
+    let advice =
+        judgements::advice(tx, row.id)?.filter(|(advice, _)| Some(&advice.seen) == row.place.seen.as_ref());
+    Ok(Found { row, answer, entry, advice })
 }
 
 pub async fn list(api: &Api, request: rq::NeedList) -> Result<v::NeedPage, ApiError> {
@@ -122,7 +129,7 @@ pub async fn list(api: &Api, request: rq::NeedList) -> Result<v::NeedPage, ApiEr
             Ok((open?, closed?))
         })
         .await?;
-    let config = api.context().config.current().config.questions.clone();
+    let config = powers::questions(api.context()).await?;
     let count = u32::try_from(open.len()).unwrap_or(u32::MAX);
     let lines: Vec<String> = open.iter().map(|one| line(api, &one.row)).collect();
     let shown = open.iter().take(limit as usize).chain(closed.iter().take(limit as usize));
@@ -139,13 +146,13 @@ pub async fn show(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError>
         })
         .await?;
     let one = one.ok_or_else(|| ApiError::from(AnswerError::NotFound(id)))?;
-    Ok(view(api, &one, &api.context().config.current().config.questions))
+    Ok(view(api, &one, &powers::questions(api.context()).await?))
 }
 
 /// Takes the owner's words. Agents never answer for the owner.
 pub async fn answer(api: &Api, request: rq::NeedAnswer) -> Result<v::NeedView, ApiError> {
     api.person("answer a question")?;
-    on(api)?;
+    on(api).await?;
     let id = loops::answer(api.context(), request.id.map(NeedId), &request.text).await?;
     show(api, rq::ById { id: id.0 }).await
 }
@@ -153,7 +160,7 @@ pub async fn answer(api: &Api, request: rq::NeedAnswer) -> Result<v::NeedView, A
 /// Allows a permission prompt once, or denies it.
 pub async fn press(api: &Api, request: rq::NeedPress) -> Result<v::NeedView, ApiError> {
     api.person("answer a permission prompt")?;
-    on(api)?;
+    on(api).await?;
     let press = if request.allow { Press::Allow } else { Press::Deny };
     let id = loops::press(api.context(), NeedId(request.id), press).await?;
     show(api, rq::ById { id: id.0 }).await
@@ -162,7 +169,7 @@ pub async fn press(api: &Api, request: rq::NeedPress) -> Result<v::NeedView, Api
 /// Sends the answer that came back once more: the same words, or the same key.
 pub async fn again(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError> {
     api.person("answer a question")?;
-    on(api)?;
+    on(api).await?;
     let id = NeedId(request.id);
     let answer = api.store().read(move |tx| need_answers::newest(tx, id)).await?;
     let Some(answer) = answer.filter(|answer| answer.stage == Stage::Returned) else {
@@ -178,7 +185,7 @@ pub async fn again(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError
 
 /// Puts a question away: a person any, an agent its own.
 pub async fn drop_need(api: &Api, request: rq::NeedDrop) -> Result<v::NeedView, ApiError> {
-    on(api)?;
+    on(api).await?;
     let id = NeedId(request.id);
     let by_asker = match &api.caller {
         Caller::Person => false,
@@ -215,7 +222,7 @@ pub async fn fetched(api: &Api, answer: i64) -> Result<(), ApiError> {
 /// Types an answer that nobody fetched into the asker's pane instead: the owner's press.
 pub async fn type_answer(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError> {
     api.person("type into a pane")?;
-    on(api)?;
+    on(api).await?;
     loops::type_instead(api.context(), NeedId(request.id)).await?;
     show(api, request).await
 }
@@ -238,6 +245,7 @@ fn view(api: &Api, one: &Found, config: &Questions) -> v::NeedView {
     let open = row.state == NeedState::Open;
     let is_prompt = row.place.prompt.is_some();
     let reaches = way != Way::Nowhere;
+    let no_allow = row.place.prompt.as_deref().and_then(loops::why_not_allow);
     let can_type = one.answer.as_ref().is_some_and(|answer| {
         answer.way == Way::Fetch && answer.stage == Stage::Queued && loops::may_type(row, config)
     });
@@ -262,10 +270,12 @@ fn view(api: &Api, one: &Found, config: &Questions) -> v::NeedView {
         version: row.version,
         line: line(api, row),
         prompt: row.place.prompt.as_deref().and_then(prompt),
+        advice: one.advice.as_ref().map(|(advice, at)| advice_view(advice, *at)),
         answer: one.answer.as_ref().map(answer_view),
         may: v::NeedMay {
             answer: open && reaches && !is_prompt,
             press: open && reaches && is_prompt,
+            why_not_allow: no_allow.filter(|_| open && reaches && is_prompt),
             drop: open,
             type_answer: can_type,
             why: (open && !reaches).then(|| loops::unreachable(row).to_owned()),
@@ -284,6 +294,22 @@ fn prompt(json: &str) -> Option<v::NeedPrompt> {
         subject: convert::paragraph(prompt.subject.as_data()),
         choices: prompt.choices.iter().map(|choice| convert::line(choice.label.as_data())).collect(),
     })
+}
+
+fn advice_view(advice: &AdviceRow, at: DateTime<Utc>) -> v::NeedAdvice {
+    let text = match advice.says {
+        Says::Allow => "the watcher seat sees nothing against it",
+        Says::Deny => "the watcher seat advises against it",
+        Says::Unsure | Says::Question | Says::Working | Says::Idle | Says::Error => {
+            "the watcher seat is not sure"
+        }
+    };
+    v::NeedAdvice {
+        says: advice.says.as_str().to_owned(),
+        text: text.to_owned(),
+        why: advice.why.as_deref().map(convert::line),
+        at,
+    }
 }
 
 fn state_word(state: NeedState) -> &'static str {
@@ -357,7 +383,7 @@ impl From<AnswerError> for ApiError {
                 Self::new(ErrorCode::BadRequest, message)
             }
             AnswerError::NoPrompt(_) | AnswerError::Prompt(_) => Self::new(ErrorCode::BadRequest, message),
-            AnswerError::Unreachable(_) => {
+            AnswerError::NotAllowed(_) | AnswerError::Unreachable(_) => {
                 Self::new(ErrorCode::Refused, message).hint("answer it in its own terminal")
             }
         }

@@ -7,7 +7,7 @@ use steward_rules::questions::roster::{Member, Reach, briefing, reach};
 use super::error::{ApiError, ErrorCode};
 use super::requests as rq;
 use super::{Api, convert, questions, views as v};
-use crate::loops::questions::{self as loops, BriefError, Unseen};
+use crate::loops::questions::{self as loops, BriefError, Standing, Unseen};
 use crate::store::needs::NeedRow;
 use crate::store::roster::{self as store_roster, MemberRow, MemberState};
 use crate::store::{StoreError, needs};
@@ -39,7 +39,7 @@ pub(super) async fn status(api: &Api) -> Result<Option<v::QuestionsStatus>, ApiE
 }
 
 pub async fn list(api: &Api, _: rq::Nothing) -> Result<v::RosterView, ApiError> {
-    let config = questions::on(api)?;
+    let config = questions::on(api).await?;
     let roster = loops::roster(&config).await;
     let members = roster.members.clone();
     let (seen, open, tick, briefed) = api
@@ -65,6 +65,7 @@ pub async fn list(api: &Api, _: rq::Nothing) -> Result<v::RosterView, ApiError> 
         .collect();
     Ok(v::RosterView {
         members,
+        watcher: watcher(api).await?,
         tick: tick.as_ref().map(|tick| tick.line.clone()),
         tick_at: tick.as_ref().map(|tick| tick.at),
         resolution_fail: tick.is_some_and(|tick| tick.resolution_fail),
@@ -72,6 +73,15 @@ pub async fn list(api: &Api, _: rq::Nothing) -> Result<v::RosterView, ApiError> 
         keys: config.keys,
         owner: convert::line(&config.owner),
     })
+}
+
+async fn watcher(api: &Api) -> Result<v::WatcherView, ApiError> {
+    let (state, text) = match loops::standing(api.context()).await? {
+        Standing::Ready => ("ready", "the watcher seat judges what facts do not settle".to_owned()),
+        Standing::Resting(why) => ("resting", convert::line(&why)),
+        Standing::Absent(why) => ("absent", convert::line(&why)),
+    };
+    Ok(v::WatcherView { state: state.to_owned(), text })
 }
 
 fn view(
@@ -114,14 +124,13 @@ fn view(
 
 /// The last lines of a member's pane, captured now.
 pub async fn capture(api: &Api, request: rq::RosterAgent) -> Result<v::CaptureView, ApiError> {
-    let config = questions::on(api)?;
+    let config = questions::on(api).await?;
     let roster = loops::roster(&config).await;
     let member = member(&roster.members, &request.agent)?;
-    let tmux = api.context().tmux().ok();
-    let shown = loops::capture(tmux.as_ref(), &roster, member, &config, false).await.map_err(|unseen| {
+    let shown = loops::capture(api.context(), &roster, member, &config, false).await.map_err(|unseen| {
         let why = match unseen {
             Unseen::Messages => "it has no pane; its questions come as messages".to_owned(),
-            Unseen::Failed(why) | Unseen::NotEntitled(why) => why,
+            Unseen::Failed(why) => why,
         };
         ApiError::new(ErrorCode::Refused, format!("{} cannot be captured: {why}", member.agent))
     })?;
@@ -135,7 +144,7 @@ pub async fn capture(api: &Api, request: rq::RosterAgent) -> Result<v::CaptureVi
 
 /// The briefing, for an agent's own start-up text or to be read to it.
 pub async fn brief(api: &Api, request: rq::BriefFor) -> Result<v::TextView, ApiError> {
-    let config = questions::on(api)?;
+    let config = questions::on(api).await?;
     let agent = match &request.agent {
         None => None,
         Some(name) => {
@@ -149,7 +158,7 @@ pub async fn brief(api: &Api, request: rq::BriefFor) -> Result<v::TextView, ApiE
 /// Types the briefing into a member's pane: once per member, and only on the owner's press.
 pub async fn brief_send(api: &Api, request: rq::RosterAgent) -> Result<v::Done, ApiError> {
     api.person("brief an agent")?;
-    let config = questions::on(api)?;
+    let config = questions::on(api).await?;
     let roster = loops::roster(&config).await;
     let member = member(&roster.members, &request.agent)?;
     loops::brief(api.context(), member, &config).await?;
@@ -170,7 +179,7 @@ impl From<BriefError> for ApiError {
 
 /// Asks the runtime to look at every pane now.
 pub async fn look(api: &Api, _: rq::Nothing) -> Result<v::Done, ApiError> {
-    questions::on(api)?;
+    questions::on(api).await?;
     if !api.is_served() {
         return Err(ApiError::new(ErrorCode::Refused, "no runtime watches the panes")
             .hint("start the app, or `steward serve`"));

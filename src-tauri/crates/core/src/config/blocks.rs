@@ -236,6 +236,19 @@ block! {
         ssh: Vec<At<RawRemote>> = "ssh",
         /// Whether answers may be typed into panes of this machine. Default false.
         keys: bool = "keys",
+        /// What the watcher seat may cost.
+        watcher: RawWatcher = "watcher",
+    }
+}
+
+block! {
+    RawWatcher {
+        /// The most one run may cost, in US dollars. Default 0.1.
+        budget_usd: f64 = "budgetUsd",
+        /// The most runs in an hour; 0 never starts one. Default 30.
+        max_per_hour: i64 = "maxPerHour",
+        /// The longest run. Default 3.
+        max_minutes: i64 = "maxMinutes",
     }
 }
 

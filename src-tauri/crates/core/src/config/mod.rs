@@ -28,7 +28,7 @@ pub use resolve::{Effective, Origin};
 pub use types::{
     Account, Adapter, AgentChoice, CommitIdentity, Config, Fetch, ForgeChoice, Network, NetworkProxy,
     Notifications, Questions, QuietHours, RepoMode, Repository, Retention, Review, Role, Spend, Switch,
-    ThrumProject, Workspace, WorkspaceMatch,
+    ThrumProject, WatcherLimits, Workspace, WorkspaceMatch,
 };
 pub(crate) use watch::write_private;
 pub use watch::{ConfigWatch, Loaded, LoadedFrom};

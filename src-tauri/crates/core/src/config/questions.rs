@@ -5,11 +5,11 @@ use std::time::Duration;
 use steward_rules::questions::need::{NAME, Origin, agent_key};
 use steward_rules::questions::roster::{Absent, Member, Remote, is_host, is_pane_id};
 
-use super::blocks::{RawMember, RawQuestions, RawRemote};
+use super::blocks::{RawMember, RawQuestions, RawRemote, RawWatcher};
 use super::fields::At;
 use super::forge::{duration, written};
 use super::resolve::{Origin as From, Resolving, expand};
-use super::types::{Questions, ThrumProject};
+use super::types::{Questions, ThrumProject, WatcherLimits};
 
 const SOURCES: [Origin; 5] = [Origin::Cli, Origin::Mcp, Origin::Hook, Origin::Thrum, Origin::Pane];
 /// The most members a roster has.
@@ -35,6 +35,7 @@ pub(super) fn resolve(read: Option<&At<RawQuestions>>, cx: &mut Resolving<'_>) -
     let ssh = remotes(raw.ssh.as_ref().map(|at| at.value.as_slice()), cx);
     let (roster, thrum) = roster(raw.roster.as_ref().map(|at| at.value.as_slice()), cx);
     let keys = cx.or("questions.keys", raw.keys.as_ref(), false);
+    let watcher = watcher(&raw.watcher.as_ref().map(|at| at.value.clone()).unwrap_or_default(), cx);
     let line = read.map_or(0, |at| at.spot.line);
     let disabled_by = cx.problems.error_in("questions").map(ToString::to_string);
     let asked = raw.enabled.as_ref().is_some_and(|at| at.value);
@@ -57,6 +58,45 @@ pub(super) fn resolve(read: Option<&At<RawQuestions>>, cx: &mut Resolving<'_>) -
         sources,
         ssh,
         keys,
+        watcher,
+    }
+}
+
+fn watcher(raw: &RawWatcher, cx: &mut Resolving<'_>) -> WatcherLimits {
+    let usual = WatcherLimits::default();
+    let budget_usd = cx.or("questions.watcher.budgetUsd", raw.budget_usd.as_ref(), usual.budget_usd);
+    if let Some(at) = raw.budget_usd.as_ref().filter(|at| !(0.001..=5.0).contains(&at.value)) {
+        cx.error(at.spot, &at.key, "this must be between 0.001 and 5");
+    }
+    let count =
+        |key: &str, read: Option<&At<i64>>, usual: u32, (least, most): (u32, u32), cx: &mut Resolving<'_>| {
+            let found = cx.or(key, read, i64::from(usual));
+            match u32::try_from(found).ok().filter(|found| (least..=most).contains(found)) {
+                Some(found) => found,
+                None => {
+                    if let Some(at) = read {
+                        cx.error(at.spot, &at.key, format!("this must be between {least} and {most}"));
+                    }
+                    usual
+                }
+            }
+        };
+    WatcherLimits {
+        budget_usd,
+        max_per_hour: count(
+            "questions.watcher.maxPerHour",
+            raw.max_per_hour.as_ref(),
+            usual.max_per_hour,
+            (0, 1000),
+            cx,
+        ),
+        max_minutes: count(
+            "questions.watcher.maxMinutes",
+            raw.max_minutes.as_ref(),
+            usual.max_minutes,
+            (1, 30),
+            cx,
+        ),
     }
 }
 

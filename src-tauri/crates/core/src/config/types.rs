@@ -299,7 +299,7 @@ impl Default for Retention {
 }
 
 /// The `questions:` block (questions.md 1).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Questions {
     pub enabled: bool,
     pub disabled_by: Option<String>,
@@ -316,6 +316,24 @@ pub struct Questions {
     pub ssh: Vec<Remote>,
     /// Whether answers may be typed into panes of this machine.
     pub keys: bool,
+    pub watcher: WatcherLimits,
+}
+
+/// What the watcher seat may cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct WatcherLimits {
+    /// Of one run, in US dollars.
+    pub budget_usd: f64,
+    /// Runs within an hour.
+    pub max_per_hour: u32,
+    /// Of one run.
+    pub max_minutes: u32,
+}
+
+impl Default for WatcherLimits {
+    fn default() -> Self {
+        Self { budget_usd: 0.1, max_per_hour: 30, max_minutes: 3 }
+    }
 }
 
 impl Default for Questions {
@@ -332,6 +350,7 @@ impl Default for Questions {
             sources: Vec::new(),
             ssh: Vec::new(),
             keys: false,
+            watcher: WatcherLimits::default(),
         }
     }
 }

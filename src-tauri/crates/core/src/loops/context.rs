@@ -1,5 +1,6 @@
 //! What every loop works with.
 
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -37,6 +38,7 @@ struct Found {
     git: Mutex<Option<Git>>,
     boundary: Mutex<Option<Boundary>>,
     tmux: Mutex<Option<Tmux>>,
+    remotes: Mutex<HashMap<String, Tmux>>,
     origins: Arc<Origins>,
 }
 
@@ -105,6 +107,17 @@ impl Ctx {
         }
         let tmux = Tmux::find()?;
         *found = Some(tmux.clone());
+        Ok(tmux)
+    }
+
+    /// The tmux of another machine, through ssh; one for each, as there is one sender per pane.
+    pub fn tmux_of(&self, host: &str) -> Result<Tmux, TmuxError> {
+        let mut found = self.found.remotes.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(tmux) = found.get(host) {
+            return Ok(tmux.clone());
+        }
+        let tmux = Tmux::over_ssh(host)?;
+        found.insert(host.to_owned(), tmux.clone());
         Ok(tmux)
     }
 

@@ -3,10 +3,14 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use secrecy::ExposeSecret;
+
 use super::Ctx;
 use crate::agent::{self, CommandNetwork, Endpoint, EndpointError};
 use crate::config::seats::{self, Network};
 use crate::config::{Adapter, Role};
+use crate::keychain::AGENT;
+use crate::sandbox::Boundary;
 
 /// Why a role has no seat.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +56,53 @@ pub fn read(ctx: &Ctx, role: Role) -> Result<Seat, SeatError> {
         max_turns: seat.limits.max_turns,
         max_tokens: seat.limits.max_tokens,
     })
+}
+
+/// A seat with everything it is started with.
+#[derive(Debug)]
+pub struct Ready {
+    pub seat: Seat,
+    pub boundary: Boundary,
+    pub adapter: agent::Adapter,
+    /// `claude` or `command`.
+    pub adapter_name: &'static str,
+    pub credential: Option<agent::Credential>,
+}
+
+/// Reads the seat of a role, and finds its wall, its agent and its credential; the error is a sentence.
+pub async fn ready(ctx: &Ctx, role: Role) -> Result<Ready, String> {
+    let seat = read(ctx, role).map_err(|error| error.to_string())?;
+    let boundary = {
+        let ctx = ctx.clone();
+        tokio::task::spawn_blocking(move || ctx.boundary()).await.map_err(|error| error.to_string())?
+    };
+    if let Boundary::None { reason } = &boundary {
+        return Err(format!("no boundary, so no seat is started: {reason}"));
+    }
+    let report = agent::probe(&seat.choice, &boundary).await;
+    let adapter = report.confinable.map_err(|refusal| {
+        let hint = report.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
+        format!("{refusal}{hint}")
+    })?;
+    let credential = credential(ctx, &seat).await?;
+    Ok(Ready { seat, boundary, adapter, adapter_name: report.adapter, credential })
+}
+
+/// The agent's credential. Claude needs one; a command gets one when there is one.
+async fn credential(ctx: &Ctx, seat: &Seat) -> Result<Option<agent::Credential>, String> {
+    let found = ctx.keychain.get(AGENT).await;
+    let needed = match seat.choice {
+        agent::AgentChoice::Claude { .. } => true,
+        agent::AgentChoice::Command { .. } => false,
+    };
+    match found {
+        Ok(Some(found)) => Ok(Some(agent::Credential::new(found.secret.expose_secret()))),
+        Ok(None) if needed => {
+            Err("the agent has no credential; run `steward auth agent`, or set one in Settings".to_owned())
+        }
+        Err(error) if needed => Err(error.to_string()),
+        Ok(None) | Err(_) => Ok(None),
+    }
 }
 
 fn choice(seat: &seats::Seat) -> agent::AgentChoice {

@@ -129,6 +129,13 @@ impl Thrum {
         self.run(&["tmux", "capture", agent], None).await
     }
 
+    /// Types one line into an agent's pane and sends it; thrum itself holds it back while a prompt is open
+    /// there or the agent is at work.
+    pub async fn type_line(&self, agent: &str, line: &str) -> Result<(), PeerError> {
+        self.id(agent)?;
+        self.run(&["tmux", "send", agent, line], None).await.map(drop)
+    }
+
     fn id(&self, text: &str) -> Result<(), PeerError> {
         if is_id(text) {
             return Ok(());

@@ -17,6 +17,7 @@ pub mod health;
 pub mod http_cache;
 pub mod inbox;
 pub mod issues;
+pub mod judgements;
 pub mod migrate;
 pub mod need_answers;
 pub mod needs;

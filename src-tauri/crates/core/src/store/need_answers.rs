@@ -58,6 +58,16 @@ pub fn insert(
     Ok(AnswerId(id))
 }
 
+/// True when an answer to this question came back for a reason that begins so.
+pub fn came_back(tx: &ReadTx<'_>, need: NeedId, why: &str) -> Result<bool, StoreError> {
+    tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM need_answers
+         WHERE need = :need AND stage = 'returned' AND substr(why, 1, length(:why)) = :why) AS found",
+        named_params! { ":need": need.0, ":why": why },
+        |row| row.get("found"),
+    )
+}
+
 fn is_carried(way: Way) -> bool {
     match way {
         Way::Thrum | Way::Type | Way::Key => true,

@@ -236,6 +236,15 @@ pub fn open_in_pane(tx: &ReadTx<'_>, remote: Option<&str>, pane: &str) -> Result
     )
 }
 
+/// The topics of an asker's open questions.
+pub fn open_topics(tx: &ReadTx<'_>, agent_key: &str) -> Result<Vec<String>, StoreError> {
+    tx.query_all(
+        "SELECT topic FROM needs WHERE state = 'open' AND agent_key = :key ORDER BY id",
+        named_params! { ":key": agent_key },
+        |row| row.get("topic"),
+    )
+}
+
 /// The newest questions that are open no more.
 pub fn closed(tx: &ReadTx<'_>, limit: u32) -> Result<Vec<NeedRow>, StoreError> {
     tx.query_all(

@@ -39,6 +39,34 @@ pub fn record(
     tx.topic("spending")
 }
 
+/// Notes that a run begins that belongs to no review; until [`set`] its cost counts as unknown.
+pub fn begin(tx: &WriteTx<'_>, role: &str) -> Result<i64, StoreError> {
+    let id = tx.insert(
+        "INSERT INTO spending (at, role, usd, tokens) VALUES (:at, :role, NULL, 0)",
+        named_params! { ":at": At(tx.now()), ":role": role },
+    )?;
+    tx.topic("spending")?;
+    Ok(id)
+}
+
+/// Sets what a run that [`begin`] noted has cost so far; called again as it grows.
+pub fn set(tx: &WriteTx<'_>, id: i64, usd: Option<f64>, tokens: u64) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE spending SET usd = :usd, tokens = :tokens WHERE id = :id",
+        named_params! { ":usd": usd, ":tokens": tokens as i64, ":id": id },
+    )?;
+    tx.topic("spending")
+}
+
+/// How many runs of a role began since `from`.
+pub fn runs_since(tx: &ReadTx<'_>, role: &str, from: DateTime<Utc>) -> Result<u32, StoreError> {
+    tx.query_row(
+        "SELECT count(*) AS runs FROM spending WHERE role = :role AND at >= :from",
+        named_params! { ":role": role, ":from": At(from) },
+        |row| row.get("runs"),
+    )
+}
+
 /// What was spent since `from`.
 pub fn since(tx: &ReadTx<'_>, from: DateTime<Utc>) -> Result<Spent, StoreError> {
     tx.query_row(

@@ -7,6 +7,8 @@ use steward_rules::questions::pane::PaneId;
 pub enum TmuxError {
     #[error("tmux is not installed")]
     Missing,
+    #[error("ssh is not installed")]
+    NoSsh,
     #[error("no tmux server is running")]
     NoServer,
     #[error("there is no pane {pane}")]

@@ -7,6 +7,7 @@ mod capture;
 mod error;
 mod list;
 mod pressing;
+mod remote;
 mod run;
 mod send;
 mod typing;
@@ -16,6 +17,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 pub use capture::Capture;
 pub use error::TmuxError;
@@ -33,11 +35,27 @@ pub struct Tmux {
 #[derive(Debug)]
 struct Inner {
     exe: PathBuf,
-    /// `-S` and its path, or nothing for the person's default server.
-    server: Vec<OsString>,
+    /// `-S` and its path, or nothing for the person's default server; of another machine, what ssh is
+    /// started with before tmux's own words.
+    before: Vec<OsString>,
+    /// A shell of another machine reads the words.
+    is_remote: bool,
     environment: Vec<(&'static str, OsString)>,
+    time: Duration,
     started: AtomicU64,
     senders: typing::Senders,
+}
+
+/// A server that needs longer than this hangs.
+const TIME: Duration = Duration::from_secs(5);
+
+/// The first program of this name on PATH.
+fn found(program: &str) -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    std::env::split_paths(&path)
+        .filter(|dir| dir.is_absolute())
+        .map(|dir| dir.join(program))
+        .find(|file| file.is_file())
 }
 
 /// What tmux needs of the environment to find its server and its locale.
@@ -60,20 +78,21 @@ impl Tmux {
     }
 
     fn make(socket: Option<&Path>) -> Result<Self, TmuxError> {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let exe = std::env::split_paths(&path)
-            .filter(|dir| dir.is_absolute())
-            .map(|dir| dir.join("tmux"))
-            .find(|file| file.is_file())
-            .ok_or(TmuxError::Missing)?;
-        let server = socket.map_or_else(Vec::new, |path| vec!["-S".into(), path.as_os_str().to_owned()]);
+        let exe = found("tmux").ok_or(TmuxError::Missing)?;
+        // UTF-8 whatever the locale says, and never a server of our own making.
+        let mut before: Vec<OsString> = vec!["-u".into(), "-N".into()];
+        if let Some(path) = socket {
+            before.extend(["-S".into(), path.as_os_str().to_owned()]);
+        }
         let environment =
             KEPT.iter().filter_map(|name| std::env::var_os(name).map(|value| (*name, value))).collect();
         Ok(Self {
             inner: Arc::new(Inner {
                 exe,
-                server,
+                before,
+                is_remote: false,
                 environment,
+                time: TIME,
                 started: AtomicU64::new(0),
                 senders: typing::Senders::default(),
             }),

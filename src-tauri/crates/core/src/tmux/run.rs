@@ -3,16 +3,14 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Stdio;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use steward_rules::questions::pane::PaneId;
 use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::process::Command;
 
+use super::remote::quoted;
 use super::{Tmux, TmuxError};
 
-/// A server that needs longer than this hangs.
-const TIME: Duration = Duration::from_secs(5);
 /// Bytes of one answer: a screen of 500 lines with colours fits many times.
 const ANSWER_CAP: usize = 4 << 20;
 const WORDS_CAP: usize = 4 << 10;
@@ -25,19 +23,22 @@ impl Tmux {
         S: AsRef<OsStr>,
     {
         let args: Vec<OsString> = args.into_iter().map(|arg| arg.as_ref().to_owned()).collect();
-        tokio::time::timeout(TIME, self.talk(args, pane))
+        let time = self.inner.time;
+        tokio::time::timeout(time, self.talk(args, pane))
             .await
-            .map_err(|_elapsed| TmuxError::Timeout { seconds: TIME.as_secs() })?
+            .map_err(|_elapsed| TmuxError::Timeout { seconds: time.as_secs() })?
     }
 
     async fn talk(&self, args: Vec<OsString>, pane: Option<&PaneId>) -> Result<Vec<u8>, TmuxError> {
         let inner = &self.inner;
         let mut command = Command::new(&inner.exe);
+        command.args(&inner.before);
+        if inner.is_remote {
+            command.args(["-u", "-N"]).args(args.iter().map(|arg| quoted(arg)));
+        } else {
+            command.args(args);
+        }
         command
-            // UTF-8 whatever the locale says, and never a server of our own making.
-            .args(["-u", "-N"])
-            .args(&inner.server)
-            .args(args)
             .current_dir("/")
             .env_clear()
             .envs(inner.environment.iter().map(|(name, value)| (*name, value.as_os_str())))

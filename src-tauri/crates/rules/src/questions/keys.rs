@@ -31,10 +31,22 @@ pub enum Key {
 pub enum NoKey {
     #[error("only a permission prompt is answered by a key")]
     NotAPermission,
-    #[error("no option reads exactly Yes: every other one would stand for later, too")]
+    #[error("no option reads exactly Yes, and any other may stand for later")]
     OnlyStanding,
     #[error("more than one option could be meant")]
     Ambiguous,
+}
+
+/// Whether a prompt can be allowed once at all, whoever's it is: one option reads exactly `Yes`.
+pub fn may_allow(prompt: &Prompt) -> Result<(), NoKey> {
+    if prompt.modal != Modal::Permission {
+        return Err(NoKey::NotAPermission);
+    }
+    match prompt.choices.iter().filter(|choice| choice.label.as_data().trim() == "Yes").count() {
+        0 => Err(NoKey::OnlyStanding),
+        1 => Ok(()),
+        _ => Err(NoKey::Ambiguous),
+    }
 }
 
 /// The key for a decision. To allow: the one option that reads exactly `Yes`. To deny: the one that

@@ -11,3 +11,4 @@ pub mod pane;
 pub mod queue;
 pub mod roster;
 pub mod thrum;
+pub mod watcher;

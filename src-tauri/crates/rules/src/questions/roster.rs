@@ -74,7 +74,9 @@ pub fn reach(member: &Member, ssh: &[Remote], thrum_refused: bool) -> Reach {
         (Some(host), Some(pane)) if ssh.iter().any(|remote| remote.host == *host) => {
             Reach::Ssh { host: host.clone(), pane: pane.clone() }
         }
-        (Some(host), Some(_)) => Reach::Refused(format!("`questions.ssh` does not list {host}")),
+        (Some(host), Some(_)) => Reach::Refused(format!(
+            "`questions.ssh` does not list {host}, or that waits for your confirmation"
+        )),
         (Some(_), None) | (None, Some(_) | None) => Reach::Messages,
     }
 }

@@ -15,6 +15,8 @@ view!(
         answer: bool,
         /// Allow once and deny.
         press: bool,
+        /// Why a permission prompt may only be denied here, although keys may be pressed.
+        why_not_allow: Option<String>,
         drop: bool,
         /// The answer that waits to be fetched may be typed into the asker's pane instead.
         type_answer: bool,
@@ -25,6 +27,18 @@ view!(
 view!(
     /// A permission prompt as the pane shows it.
     NeedPrompt { title: String, subject: String, choices: Vec<String> }
+);
+view!(
+    /// What the watcher seat advises about a permission prompt. It does nothing; the person decides.
+    NeedAdvice {
+        /// `allow`, `deny`, `unsure`.
+        says: String,
+        /// As a sentence.
+        text: String,
+        /// The seat's own reason.
+        why: Option<String>,
+        at: DateTime<Utc>,
+    }
 );
 view!(
     /// The owner's answer and how far it has come.
@@ -65,6 +79,8 @@ view!(
         /// Its line of the queue.
         line: String,
         prompt: Option<NeedPrompt>,
+        /// While `review.annotate` is on.
+        advice: Option<NeedAdvice>,
         answer: Option<NeedAnswerView>,
         may: NeedMay,
         /// The asker's pane, `%12`, where it is known.
@@ -115,8 +131,18 @@ view!(
         briefed: bool,
     }
 );
+view!(
+    /// Whether the watcher seat says what facts do not settle.
+    WatcherView {
+        /// `ready`, `resting`, `absent`.
+        state: String,
+        /// As a sentence: why it rests or is absent.
+        text: String,
+    }
+);
 view!(RosterView {
     members: Vec<MemberView>,
+    watcher: WatcherView,
     /// The line of the last tick.
     tick: Option<String>,
     tick_at: Option<DateTime<Utc>>,

@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use steward_rules::ids::RepoName;
-use steward_rules::power::{self, EffectClass, Mode, PowerSet, RepoPower, Widening};
+use steward_rules::power::{self, EffectClass, Mode, PanePower, PowerSet, RepoPower, Widening};
 
-use crate::config::{Config, Loaded, LoadedFrom, RepoMode, Severity, Spend};
+use crate::config::{Config, Loaded, LoadedFrom, Questions, RepoMode, Severity, Spend};
 use crate::loops::Ctx;
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::{Durability, ReadTx, StoreError, WriteTx, audit, settings};
@@ -58,7 +58,42 @@ pub fn asked(config: &Config) -> PowerSet {
         let key = power::repo_key(config.host_of(repository), &repository.name);
         repositories.insert(key, RepoPower::new(mode, act));
     }
-    PowerSet { repositories, daily_usd: config.spend.daily_usd, monthly_usd: config.spend.monthly_usd }
+    PowerSet {
+        repositories,
+        panes: panes(&config.questions),
+        daily_usd: config.spend.daily_usd,
+        monthly_usd: config.spend.monthly_usd,
+    }
+}
+
+/// What the `questions:` block asks for; nothing while it is off.
+fn panes(questions: &Questions) -> PanePower {
+    if !questions.enabled {
+        return PanePower::default();
+    }
+    let hosts = questions.ssh.iter().map(|remote| (remote.host.clone(), remote.keys));
+    PanePower { keys: questions.keys, hosts: hosts.collect() }
+}
+
+/// The `questions:` block with no more power than is in force: keys and other machines that nobody
+/// confirmed are as if the file did not name them.
+pub async fn questions(ctx: &Ctx) -> Result<Questions, StoreError> {
+    let config = ctx.config();
+    ctx.store.read(move |tx| questions_in(tx, config)).await
+}
+
+/// [`questions`] within a transaction.
+pub fn questions_in(tx: &ReadTx<'_>, config: Config) -> Result<Questions, StoreError> {
+    let mut questions = config.questions.clone();
+    if questions.keys || !questions.ssh.is_empty() {
+        let in_force = read(tx, &config)?.in_force.panes;
+        questions.keys = in_force.keys;
+        questions.ssh.retain(|remote| in_force.hosts.contains_key(&remote.host));
+        for remote in &mut questions.ssh {
+            remote.keys = in_force.hosts.get(&remote.host) == Some(&true);
+        }
+    }
+    Ok(questions)
 }
 
 /// The powers in force, by the database and this configuration.
@@ -174,5 +209,6 @@ fn announce(tx: &WriteTx<'_>, powers: &Powers) -> Result<(), StoreError> {
         None => drop(inbox::withdraw(tx, Kind::Approval, TARGET)?),
     }
     tx.topic("powers")?;
+    tx.topic("roster")?;
     tx.topic("repositories")
 }

@@ -3,12 +3,14 @@
 use steward_rules::ids::{AnswerId, NeedId};
 use steward_rules::questions::answer::{self as rule, Route};
 use steward_rules::questions::delivery::{Asked, Promptness, Stage, Way, way};
+use steward_rules::questions::keys::may_allow;
 use steward_rules::questions::pane::{Modal, Prompt};
 use steward_rules::questions::roster;
 
 use super::raising::close;
 use crate::config::Questions;
 use crate::loops::Ctx;
+use crate::loops::effects::powers;
 use crate::store::need_answers::{self, AnswerRow, Press};
 use crate::store::needs::{self, NeedRow, NeedState};
 use crate::store::{Durability, StoreError, audit};
@@ -37,6 +39,8 @@ pub enum AnswerError {
     NoPrompt(NeedId),
     #[error("question {0} is a prompt: words are never typed into one, it is allowed once or denied")]
     Prompt(NeedId),
+    #[error("it cannot be allowed from here: {0}")]
+    NotAllowed(String),
     #[error("nothing carries an answer to this asker: {0}")]
     Unreachable(&'static str),
     #[error(transparent)]
@@ -60,7 +64,7 @@ pub fn way_of(row: &NeedRow, config: &Questions) -> Way {
 /// Takes the owner's words for a question: the one of this number, the one the words name (`3: B`), or
 /// the only one that is open.
 pub async fn answer(ctx: &Ctx, number: Option<NeedId>, text: &str) -> Result<NeedId, AnswerError> {
-    let config = ctx.config().questions;
+    let config = powers::questions(ctx).await?;
     let text = text.to_owned();
     ctx.store
         .write(Durability::Full, move |tx| {
@@ -86,12 +90,15 @@ pub async fn answer(ctx: &Ctx, number: Option<NeedId>, text: &str) -> Result<Nee
 
 /// Allows once, or denies, what a permission prompt asks.
 pub async fn press(ctx: &Ctx, number: NeedId, press: Press) -> Result<NeedId, AnswerError> {
-    let config = ctx.config().questions;
+    let config = powers::questions(ctx).await?;
     ctx.store
         .write(Durability::Full, move |tx| {
             let row = open_one(tx, number)?;
-            if row.place.prompt.is_none() {
-                return Err(AnswerError::NoPrompt(row.id));
+            let Some(prompt) = &row.place.prompt else { return Err(AnswerError::NoPrompt(row.id)) };
+            if press == Press::Allow
+                && let Some(why) = why_not_allow(prompt)
+            {
+                return Err(AnswerError::NotAllowed(why));
             }
             let words = match press {
                 Press::Allow => "Yes, once",
@@ -111,14 +118,27 @@ fn promptness(json: &str) -> Promptness {
     }
 }
 
+/// Why a permission prompt, as JSON, can be denied only; `None` where it can be allowed once, or where
+/// no key answers it anyway.
+pub fn why_not_allow(json: &str) -> Option<String> {
+    let prompt =
+        serde_json::from_str::<Prompt>(json).ok().filter(|prompt| prompt.modal == Modal::Permission)?;
+    let why = may_allow(&prompt).err()?;
+    Some(format!("{why}: it can be denied here, and allowed in its own terminal"))
+}
+
 /// Why nothing carries an answer to this asker.
 pub fn unreachable(row: &NeedRow) -> &'static str {
     let prompt = row.place.prompt.as_deref().map(promptness);
     match (&row.place.pane, &row.place.remote) {
         (None, _) => "it waits in its own terminal",
         (Some(_), _) if prompt == Some(Promptness::Other) => "a prompt is open in its pane: choose there",
-        (Some(_), None) => "`questions.keys` is off, so nothing is typed into panes",
-        (Some(_), Some(_)) => "`questions.ssh` lets no keys be typed on that machine",
+        (Some(_), None) => {
+            "`questions.keys` is off, or waits for your confirmation, so nothing is typed into panes"
+        }
+        (Some(_), Some(_)) => {
+            "`questions.ssh` lets no keys be typed on that machine, or that waits for your confirmation"
+        }
     }
 }
 
@@ -131,7 +151,7 @@ pub fn may_type(row: &NeedRow, config: &Questions) -> bool {
 
 /// Sends an answer that its asker did not fetch into the asker's pane.
 pub async fn type_instead(ctx: &Ctx, number: NeedId) -> Result<(), AnswerError> {
-    let config = ctx.config().questions;
+    let config = powers::questions(ctx).await?;
     ctx.store
         .write(Durability::Full, move |tx| {
             let row = needs::get(tx, number)?.ok_or(AnswerError::NotFound(number))?;

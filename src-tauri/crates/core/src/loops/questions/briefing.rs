@@ -2,10 +2,11 @@
 
 use steward_rules::questions::keys::Typable;
 use steward_rules::questions::need::agent_key;
-use steward_rules::questions::pane::{Agent, PaneId};
+use steward_rules::questions::pane::PaneId;
 use steward_rules::questions::roster::{self, Member, briefing};
 
 use super::here;
+use super::looking::agent_of;
 use crate::config::Questions;
 use crate::loops::Ctx;
 use crate::store::{Durability, ReadTx, StoreError, audit, settings, sql};
@@ -60,8 +61,7 @@ pub async fn brief(ctx: &Ctx, member: &Member, config: &Questions) -> Result<(),
     let text = Typable::new(&text).map_err(|error| not(error.to_string()))?;
     let tmux = ctx.tmux().map_err(|error| not(error.to_string()))?;
     let to = tmux.pane(&pane).await.map_err(|error| not(error.to_string()))?.identity;
-    let named = member.adapter.as_deref().and_then(Agent::named);
-    let agent = named.or_else(|| Agent::of_program(&to.foreground)).unwrap_or(Agent::Generic);
+    let agent = agent_of(member.adapter.as_deref(), &to.foreground);
     let (note, name) = (key(member), member.agent.clone());
     let fresh = ctx
         .store

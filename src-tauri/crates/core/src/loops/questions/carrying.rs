@@ -8,6 +8,7 @@ use steward_rules::untrusted::Untrusted;
 
 use super::{Roster, raising, roster, target};
 use crate::config::Questions;
+use crate::loops::effects::powers;
 use crate::loops::{Ctx, failpoint, pause};
 use crate::peers::thrum::Thrum;
 use crate::store::need_answers::{self, AnswerRow};
@@ -25,7 +26,7 @@ pub async fn carry(ctx: &Ctx) -> Result<usize, StoreError> {
     if waiting.is_empty() || ctx.store.read(pause::current).await?.is_some() {
         return Ok(0);
     }
-    let config = ctx.config().questions;
+    let config = powers::questions(ctx).await?;
     if !config.enabled {
         return Ok(0);
     }

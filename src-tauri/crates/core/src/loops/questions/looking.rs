@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use steward_rules::questions::pane::{PaneId, Screen};
+use steward_rules::questions::pane::{Agent, PaneId, Screen};
 use steward_rules::questions::roster::{Member, Reach, reach};
 use steward_rules::questions::thrum::{ThrumRefusal, refusal};
 
 use crate::config::Questions;
 use crate::peers::thrum::Thrum;
-use crate::peers::{PeerError, ssh};
-use crate::tmux::{Pane, Tmux};
+use crate::loops::Ctx;
+use crate::peers::PeerError;
+use crate::tmux::Pane;
 
 use super::Roster;
 
@@ -17,8 +18,10 @@ use super::Roster;
 #[derive(Debug, Clone)]
 pub struct Shown {
     pub screen: Screen,
-    /// The pane's facts, where tmux of this machine gave them.
+    /// The pane's facts, where tmux gave them: here, or through ssh.
     pub pane: Option<Pane>,
+    /// Thrum's words, when its licence does not cover captures: that way is closed until the next start.
+    pub not_entitled: Option<String>,
 }
 
 /// Why there is no capture.
@@ -28,46 +31,55 @@ pub enum Unseen {
     Messages,
     /// The command failed, with its words.
     Failed(String),
-    /// Thrum's licence does not cover captures: that way is closed until the next start.
-    NotEntitled(String),
 }
 
-/// Captures one member's pane.
+/// Whose screen it is: as the roster says, else by the program in front.
+pub(super) fn agent_of(adapter: Option<&str>, foreground: &str) -> Agent {
+    adapter.and_then(Agent::named).or_else(|| Agent::of_program(foreground)).unwrap_or(Agent::Generic)
+}
+
+/// Captures one member's pane: here, through thrum, and by ssh where thrum refused.
 pub async fn capture(
-    tmux: Option<&Tmux>,
+    ctx: &Ctx,
     roster: &Roster,
     member: &Member,
     config: &Questions,
     thrum_refused: bool,
 ) -> Result<Shown, Unseen> {
-    let failed = |error: PeerError| Unseen::Failed(error.to_string());
-    match reach(member, &config.ssh, thrum_refused) {
-        Reach::Local { pane } => {
-            let id = PaneId::new(&pane).map_err(|error| Unseen::Failed(error.to_string()))?;
-            let tmux = tmux.ok_or_else(|| Unseen::Failed("tmux is not installed".to_owned()))?;
-            let capture = tmux.capture(&id).await.map_err(|error| Unseen::Failed(error.to_string()))?;
-            Ok(Shown { screen: capture.screen, pane: Some(capture.pane) })
+    let mut refused = None;
+    if let Reach::Thrum { folder } = reach(member, &config.ssh, thrum_refused) {
+        match through_thrum(roster, member, &folder).await {
+            Ok(screen) => return Ok(Shown { screen, pane: None, not_entitled: None }),
+            Err(error) => refused = Some(error),
         }
-        Reach::Thrum { folder } => {
-            let project = roster.projects.iter().find(|project| project.folder == Path::new(&folder));
-            let agent = project.map_or("", |project| project.agent.as_str());
-            let thrum = Thrum::find(Path::new(&folder), agent).map_err(failed)?;
-            match thrum.capture(&member.agent).await {
-                Ok(out) => Ok(Shown { screen: Screen::parse(&out), pane: None }),
-                Err(error) => {
-                    let words = error.to_string();
-                    match refusal(&words) {
-                        ThrumRefusal::NotEntitled => Err(Unseen::NotEntitled(words)),
-                        ThrumRefusal::Other => Err(Unseen::Failed(words)),
-                    }
-                }
-            }
-        }
-        Reach::Ssh { host, pane } => {
-            let out = ssh::capture(&host, &pane).await.map_err(failed)?;
-            Ok(Shown { screen: Screen::parse(&out), pane: None })
-        }
-        Reach::Messages => Err(Unseen::Messages),
-        Reach::Refused(why) => Err(Unseen::Failed(why)),
     }
+    let (id, tmux) = match (reach(member, &config.ssh, thrum_refused || refused.is_some()), &refused) {
+        (Reach::Local { pane }, _) => (pane, ctx.tmux()),
+        (Reach::Ssh { host, pane }, _) => (pane, ctx.tmux_of(&host)),
+        (_, Some(error)) => return Err(Unseen::Failed(error.to_string())),
+        (Reach::Messages | Reach::Thrum { .. }, None) => return Err(Unseen::Messages),
+        (Reach::Refused(why), None) => return Err(Unseen::Failed(why)),
+    };
+    let failed = |error: &dyn std::fmt::Display| Unseen::Failed(error.to_string());
+    let id = PaneId::new(&id).map_err(|error| failed(&error))?;
+    let capture = tmux.map_err(|error| failed(&error))?.capture(&id).await.map_err(|error| failed(&error))?;
+    let not_entitled = refused
+        .map(|error| error.to_string())
+        .filter(|words| refusal(words) == ThrumRefusal::NotEntitled);
+    Ok(Shown { screen: capture.screen, pane: Some(capture.pane), not_entitled })
+}
+
+pub(super) async fn through_thrum(
+    roster: &Roster,
+    member: &Member,
+    folder: &str,
+) -> Result<Screen, PeerError> {
+    let thrum = thrum_of(roster, folder)?;
+    Ok(Screen::parse(&thrum.capture(&member.agent).await?))
+}
+
+/// The commands of thrum as Steward's own agent of a folder.
+pub(super) fn thrum_of(roster: &Roster, folder: &str) -> Result<Thrum, PeerError> {
+    let project = roster.projects.iter().find(|project| project.folder == Path::new(folder));
+    Thrum::find(Path::new(folder), project.map_or("", |project| project.agent.as_str()))
 }

@@ -25,8 +25,11 @@ pub async fn roster(config: &Questions) -> Roster {
                 let folder = project.folder.to_string_lossy().into_owned();
                 let name = project.config.project_name.as_deref();
                 for member in project.params.members(&folder, name) {
-                    if !roster.members.iter().any(|known| known.agent == member.agent) {
-                        roster.members.push(member);
+                    match roster.members.iter_mut().find(|known| known.agent == member.agent) {
+                        None => roster.members.push(member),
+                        // Its pane elsewhere is asked for through thrum first.
+                        Some(known) if known.host.is_some() => known.thrum = member.thrum,
+                        Some(_) => {}
                     }
                 }
                 roster.projects.push(project);

@@ -13,6 +13,7 @@ use steward_rules::untrusted::Untrusted;
 use super::raising::{Asking, raise};
 use super::{Roster, answering, here, roster};
 use crate::config::Questions;
+use crate::loops::effects::powers;
 use crate::loops::{Ctx, failpoint};
 use crate::peers::PeerError;
 use crate::peers::thrum::{Project, Thrum};
@@ -36,7 +37,7 @@ pub struct Messages {
 impl Messages {
     /// Looks into every folder once: takes questions and answers up, and tells what was not told.
     pub async fn look(&mut self, ctx: &Ctx) -> Result<(), StoreError> {
-        let config = ctx.config().questions;
+        let config = powers::questions(ctx).await?;
         if config.thrum.is_empty() || !config.sources.contains(&Origin::Thrum) {
             return Ok(());
         }
@@ -99,7 +100,7 @@ async fn talk(
     }
 }
 
-async fn incident(ctx: &Ctx, target: &'static str, title: &str, why: &str) -> Result<(), StoreError> {
+pub(super) async fn incident(ctx: &Ctx, target: &'static str, title: &str, why: &str) -> Result<(), StoreError> {
     let entry = NewEntry {
         kind: Kind::Incident,
         subject: "roster".to_owned(),

@@ -15,12 +15,15 @@ mod raising;
 mod reminding;
 mod serving;
 mod sightings;
+mod thrumming;
 mod ticking;
 mod typing;
+mod watcher;
 mod watching;
 
 pub use answering::{
     AnswerError, answer, drop_need, fetched, may_type, press, type_instead, unreachable, way_of,
+    why_not_allow,
 };
 pub use asker::{Asker, Known, here, project_of};
 pub use briefing::{BriefError, STEWARD, brief, briefed};
@@ -33,6 +36,7 @@ pub use raising::{Asking, Raised, raise};
 pub use reminding::remind;
 pub use serving::{carry_alone, serve};
 pub use ticking::{LastTick, last_tick};
+pub use watcher::{Job, Standing, Watcher, prompts, standing};
 pub use watching::Watch;
 
 use steward_rules::ids::NeedId;

@@ -5,7 +5,7 @@ use steward_rules::questions::need::{Arrival, Need, Origin, Standing, agent_key,
 use steward_rules::secret::Engine;
 use steward_rules::untrusted::Untrusted;
 
-use super::{notice_key, target};
+use super::{notice_key, target, why_not_allow};
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::needs::{self, NeedRow, NeedState, NewNeed, Place};
 use crate::store::{StoreError, WriteTx, notices};
@@ -98,12 +98,16 @@ fn tell(tx: &WriteTx<'_>, row: &NeedRow) -> Result<(), StoreError> {
 pub(super) fn enter(tx: &WriteTx<'_>, row: &NeedRow, chip: &str) -> Result<(), StoreError> {
     let item = row.item();
     let tag = if row.origin.is_explicit() { "" } else { "[pane-judged] " };
+    let mut source = format!("{tag}{} · {} · {}", item.project(), item.asker(), row.need.topic);
+    if row.place.prompt.as_deref().and_then(why_not_allow).is_some() {
+        source.push_str(" · can only be denied here: no option reads exactly Yes");
+    }
     let entry = NewEntry {
         kind: Kind::Question,
         subject: format!("need:{}", row.id),
         target: target(row.id),
         title: inert(&row.need.question, TITLE),
-        source: inert(&format!("{tag}{} · {} · {}", item.project(), item.asker(), row.need.topic), TITLE),
+        source: inert(&source, TITLE),
         chip: chip.to_owned(),
     };
     inbox::upsert(tx, &entry)?;

@@ -7,7 +7,7 @@ use steward_rules::questions::need::Origin;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{LOOK, Messages, Watch, carry, messaging, remind, take_up};
+use super::{LOOK, Messages, Watch, Watcher, carry, messaging, remind, take_up, watcher};
 use crate::lock::{HolderKind, LockError, RuntimeLock};
 use crate::loops::Ctx;
 use crate::store::{StoreError, settings};
@@ -40,16 +40,21 @@ pub async fn serve(
         report(serving.begin().await);
         let mut every = tokio::time::interval(EVERY);
         every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while ctx.config.current().config.questions.enabled {
+        let mut is_over = false;
+        while !is_over && ctx.config.current().config.questions.enabled {
             let is_told = tokio::select! {
-                () = stop.cancelled() => return,
+                () = stop.cancelled() => { is_over = true; continue },
                 _ = every.tick() => false,
                 changed = topics.changed() => match changed {
                     Ok(()) => true,
-                    Err(_) => return,
+                    Err(_) => { is_over = true; continue },
                 },
             };
             report(serving.tick(is_told).await);
+        }
+        serving.watcher.end().await;
+        if is_over {
+            return;
         }
     }
 }
@@ -61,6 +66,7 @@ struct Serving {
     messages: Messages,
     messages_at: Option<DateTime<Utc>>,
     watch: Watch,
+    watcher: Watcher,
     watched_at: Option<DateTime<Utc>>,
     /// Whether the last tick saw something going on.
     busy: bool,
@@ -85,6 +91,7 @@ impl Serving {
             messages: Messages::default(),
             messages_at: None,
             watch: Watch::default(),
+            watcher: Watcher::default(),
             watched_at: None,
             busy: true,
             asked: None,
@@ -94,6 +101,7 @@ impl Serving {
     /// Takes up what an earlier runtime left.
     async fn begin(&mut self) -> Result<(), StoreError> {
         self.asked = self.ctx.store.read(|tx| settings::get(tx, LOOK)).await?;
+        watcher::sweep(&self.ctx);
         take_up(&self.ctx).await?;
         messaging::take_up(&self.ctx).await
     }
@@ -105,6 +113,7 @@ impl Serving {
         }
         if again {
             remind(&self.ctx).await?;
+            self.watcher.add(watcher::prompts(&self.ctx).await?);
         }
         let now = self.ctx.clock.now();
         if due(&mut self.messages_at, now, MESSAGES) || is_told {
@@ -124,8 +133,9 @@ impl Serving {
         let cadence = chrono::Duration::from_std(cadence).unwrap_or_else(|_| chrono::Duration::minutes(5));
         if due(&mut self.watched_at, now, cadence) {
             self.busy = self.watch.tick(&self.ctx).await?;
+            self.watcher.add(self.watch.take_unsettled());
         }
-        Ok(())
+        self.watcher.step(&self.ctx).await
     }
 }
 

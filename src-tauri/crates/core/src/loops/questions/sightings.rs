@@ -6,7 +6,8 @@ use steward_rules::questions::escalation::{
 };
 use steward_rules::questions::hook::PERMISSION;
 use steward_rules::questions::need::{Need, OPTION, Origin, QUESTION};
-use steward_rules::questions::pane::{Choice, Fault, Modal, PaneState, Prompt, Unsure};
+use steward_rules::questions::pane::{Choice, Fault, Judgement, Modal, PaneState, Prompt, Unsure};
+use steward_rules::questions::watcher::{Excerpt, Says};
 use steward_rules::secret::Engine;
 use steward_rules::untrusted::Untrusted;
 
@@ -15,6 +16,7 @@ use super::ticking;
 use super::watching::{Sight, state_of};
 use crate::loops::Ctx;
 use crate::store::inbox::{self, Kind, NewEntry};
+use crate::store::judgements::{self, PaneRow};
 use crate::store::needs::{self, NeedState, Place};
 use crate::store::roster::{self as states, MemberRow, MemberState};
 use crate::store::{Durability, StoreError, WriteTx, notices};
@@ -59,7 +61,9 @@ pub(super) async fn keep(
             let mut busy = false;
             for sight in &sights {
                 let old = before.iter().find(|row| row.agent_key == sight.key);
-                let (one, row) = seen(tx, sight, old);
+                let said = judgements::pane(tx, &sight.key)?;
+                let said = said.filter(|said| Some(&said.shown) == sight.shown.as_ref());
+                let (one, row) = seen(tx, sight, old, said.as_ref());
                 busy |= matches!(row.state, MemberState::Working | MemberState::Waiting | MemberState::Error);
                 states::put(tx, &row)?;
                 questions(tx, sight)?;
@@ -67,6 +71,7 @@ pub(super) async fn keep(
             }
             for row in before.iter().filter(|row| sights.iter().all(|sight| sight.key != row.agent_key)) {
                 states::forget(tx, &row.agent_key)?;
+                judgements::forget_pane(tx, &row.agent_key)?;
             }
             let tick = tick(&looked);
             say(tx, &tick, &sights, &looked)?;
@@ -78,7 +83,12 @@ pub(super) async fn keep(
 }
 
 /// A member's row after this sight, and what the tick counts of it.
-fn seen(tx: &WriteTx<'_>, sight: &Sight, old: Option<&MemberRow>) -> (Looked, MemberRow) {
+fn seen(
+    tx: &WriteTx<'_>,
+    sight: &Sight,
+    old: Option<&MemberRow>,
+    said: Option<&PaneRow>,
+) -> (Looked, MemberRow) {
     let (watchable, empty) = watchable(&sight.look, old.map_or(0, |row| row.empty));
     let (state, detail) = match (&watchable, &sight.judged, old) {
         (Watchable::No(why), _, _) => (MemberState::Unwatchable, why.clone()),
@@ -86,7 +96,10 @@ fn seen(tx: &WriteTx<'_>, sight: &Sight, old: Option<&MemberRow>) -> (Looked, Me
             (MemberState::Unknown, "no pane is named; its questions come as messages".to_owned())
         }
         (Watchable::Unknown, _, _) => (MemberState::Unknown, "its pane is empty".to_owned()),
-        (Watchable::Yes, Some(judged), _) => (state_of(&judged.state), detail(&judged.state)),
+        (Watchable::Yes, Some(judged), _) => match said {
+            Some(said) => told(&judged.state, said),
+            None => (state_of(&judged.state), detail(&judged.state)),
+        },
         // Nothing was drawn since: it is what it was.
         (Watchable::Yes, None, Some(old)) => (old.state, old.detail.clone()),
         (Watchable::Yes, None, None) => (MemberState::Unknown, String::new()),
@@ -114,6 +127,36 @@ fn seen(tx: &WriteTx<'_>, sight: &Sight, old: Option<&MemberRow>) -> (Looked, Me
         state: state.as_str(),
     };
     (looked, row)
+}
+
+/// Names what a pane shows, so that the same is not judged twice: by what its agent said last, else by
+/// its lines.
+pub(super) fn shown(judged: &Judgement, excerpt: &Excerpt) -> String {
+    judged.question.clone().unwrap_or_else(|| excerpt.hash())
+}
+
+/// A member's state by facts and by what the watcher seat said of the same. Facts stand against it; only
+/// that something is a question is the seat's alone to say.
+pub(super) fn told(facts: &PaneState, said: &PaneRow) -> (MemberState, String) {
+    let open = matches!(facts, PaneState::Unknown { .. });
+    let (state, words) = match said.says {
+        Says::Question => {
+            let topic = said.topic.as_deref().unwrap_or_default();
+            (MemberState::Waiting, format!("asks about {}", Untrusted::new(topic).one_line(80)))
+        }
+        Says::Working if open => (MemberState::Working, "the watcher seat says that it works".to_owned()),
+        Says::Error if open => {
+            (MemberState::Error, "the watcher seat says that it stopped at a fault".to_owned())
+        }
+        Says::Idle if open => (MemberState::Idle, "the watcher seat sees no question".to_owned()),
+        Says::Working | Says::Error | Says::Idle => {
+            (state_of(facts), "the watcher seat sees no question".to_owned())
+        }
+        Says::Unsure | Says::Allow | Says::Deny => {
+            (state_of(facts), "the watcher seat is not sure what it shows".to_owned())
+        }
+    };
+    (state, words)
 }
 
 fn detail(state: &PaneState) -> String {
@@ -156,10 +199,13 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight) -> Result<(), StoreError> {
             Origin::Hook => row.place.prompt.is_some(),
             Origin::Cli | Origin::Mcp | Origin::Thrum => false,
         };
+        let is_prompt = row.place.prompt.is_some() || row.origin == Origin::Hook;
         let is_shown = match (&row.place.seen, shown) {
+            // Words that the watcher seat pointed at: they stand there while nothing else is said.
+            (Some(seen), None) if !is_prompt => judged.question.as_ref() == Some(seen),
             (Some(seen), Some(prompt)) => *seen == prompt.hash,
             // A hook spoke of a prompt that was not read then.
-            (None, Some(_)) => true,
+            (None, Some(_)) => is_prompt,
             (_, None) => false,
         };
         if of_prompt && !is_shown {

@@ -6,14 +6,16 @@ use steward_rules::questions::keys::{Obstacle, Permission, Typable};
 use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, Prompt};
 
 use super::Roster;
+use super::looking::{agent_of, thrum_of};
 use crate::loops::{Ctx, failpoint};
 use crate::store::need_answers::{self, AnswerRow, Press as Decision};
+use crate::peers::thrum::Thrum;
 use crate::store::needs::NeedRow;
 use crate::store::{Durability, Store, StoreError};
 use crate::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux};
 
-/// Another machine takes no keys from here.
-const REMOTE: &str = "its pane is on another machine: go there, or message its coordinator";
+/// How thrum's refusals begin; behind one, the owner's next press goes by ssh.
+pub(super) const THRUM: &str = "thrum did not type it";
 
 /// Types the owner's words, each step written down before the next.
 pub(super) async fn words(
@@ -23,16 +25,21 @@ pub(super) async fn words(
     answer: &AnswerRow,
     text: &str,
 ) -> Attempt {
-    let (tmux, to) = match target(ctx, row).await {
-        Ok(found) => found,
-        Err(attempt) => return attempt,
-    };
     let text = match Typable::new(text) {
         Ok(text) => text,
         Err(error) => return Attempt::Refused(error.to_string()),
     };
-    let typed = Answer { agent: agent(roster, row, &to), to, question: row.place.seen.clone(), text };
     let mut steps = Steps { store: ctx.store.clone(), answer: answer.id };
+    match through_thrum(ctx, roster, row).await {
+        Ok(Some((thrum, agent))) => return super::thrumming::line(&thrum, agent, row, &text, &mut steps).await,
+        Ok(None) => {}
+        Err(attempt) => return attempt,
+    }
+    let (tmux, to) = match target(ctx, row).await {
+        Ok(found) => found,
+        Err(attempt) => return attempt,
+    };
+    let typed = Answer { agent: agent(roster, row, &to), to, question: row.place.seen.clone(), text };
     match tmux.type_answer(&typed, &mut steps).await {
         Delivery::Acknowledged => Attempt::Acknowledged,
         Delivery::Unacknowledged => Attempt::Submitted,
@@ -78,15 +85,42 @@ fn stopped(obstacle: Obstacle) -> Attempt {
     }
 }
 
+/// Thrum, where it comes first: it names a pane elsewhere, and has not refused this question before. The
+/// owner who answers once more behind a refusal has pressed for ssh.
+async fn through_thrum(
+    ctx: &Ctx,
+    roster: &Roster,
+    row: &NeedRow,
+) -> Result<Option<(Thrum, Agent)>, Attempt> {
+    if row.place.remote.is_none() {
+        return Ok(None);
+    }
+    let member = roster.members.iter().find(|member| member.agent == row.agent);
+    let Some((member, folder)) = member.and_then(|member| Some((member, member.thrum.as_deref()?))) else {
+        return Ok(None);
+    };
+    let need = row.id;
+    let refused = ctx.store.read(move |tx| need_answers::came_back(tx, need, THRUM)).await;
+    match refused {
+        Ok(true) => return Ok(None),
+        Ok(false) => {}
+        Err(error) => return Err(Attempt::Refused(error.to_string())),
+    }
+    let agent = agent_of(member.adapter.as_deref(), "");
+    let thrum = thrum_of(roster, folder).map_err(|error| super::thrumming::refused(&error))?;
+    Ok(Some((thrum, agent)))
+}
+
 /// The pane as it was when it was read; one that was only named is read now.
 async fn target(ctx: &Ctx, row: &NeedRow) -> Result<(Tmux, PaneIdentity), Attempt> {
-    if row.place.remote.is_some() {
-        return Err(Attempt::Refused(REMOTE.to_owned()));
-    }
     let refused = |why: String| Attempt::Refused(why);
     let pane = row.place.pane.as_deref().and_then(|pane| PaneId::new(pane).ok());
     let pane = pane.ok_or_else(|| refused("no pane of its asker is known".to_owned()))?;
-    let tmux = ctx.tmux().map_err(|error| refused(error.to_string()))?;
+    let tmux = match row.place.remote.as_deref() {
+        None => ctx.tmux(),
+        Some(host) => ctx.tmux_of(host),
+    };
+    let tmux = tmux.map_err(|error| refused(error.to_string()))?;
     let known = row.place.identity.as_deref().map(serde_json::from_str::<PaneIdentity>);
     let to = match known {
         Some(Ok(identity)) => identity,
@@ -99,12 +133,11 @@ async fn target(ctx: &Ctx, row: &NeedRow) -> Result<(Tmux, PaneIdentity), Attemp
 /// Whose screen it is: as the roster says, else by the program in front.
 fn agent(roster: &Roster, row: &NeedRow, to: &PaneIdentity) -> Agent {
     let member = roster.members.iter().find(|member| member.agent == row.agent);
-    let named = member.and_then(|member| member.adapter.as_deref()).and_then(Agent::named);
-    named.or_else(|| Agent::of_program(&to.foreground)).unwrap_or(Agent::Generic)
+    agent_of(member.and_then(|member| member.adapter.as_deref()), &to.foreground)
 }
 
 /// Writes the steps of a delivery into the answer's row.
-struct Steps {
+pub(super) struct Steps {
     store: Store,
     answer: AnswerId,
 }

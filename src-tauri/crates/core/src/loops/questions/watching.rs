@@ -11,23 +11,30 @@ use steward_rules::questions::pane::{
     Agent, Judgement, Last, PaneState, Screen, Seen, Unsure, judge, wants_look,
 };
 use steward_rules::questions::roster::{Member, Reach, reach};
+use steward_rules::questions::thrum::{ThrumRefusal, refusal};
+use steward_rules::questions::watcher::{self, Excerpt};
 
-use super::looking::{Shown, Unseen, capture};
-use super::{Roster, here, roster, sightings};
+use super::looking::{Shown, Unseen, agent_of, capture};
+use super::watcher::{Case, Job, standing};
+use super::{Roster, here, messaging, roster, sightings};
 use crate::config::Questions;
 use crate::loops::Ctx;
+use crate::loops::effects::powers;
 use crate::store::roster::{self as states, MemberState};
-use crate::store::{StoreError, needs};
+use crate::store::{StoreError, judgements, needs};
 use crate::tmux::Pane;
 
 /// Between the two looks that show whether something moves.
-const AGAIN: Duration = Duration::from_secs(2);
+pub(super) const AGAIN: Duration = Duration::from_secs(2);
 
 /// What the watch remembers between ticks.
 #[derive(Default)]
 pub struct Watch {
     last: HashMap<String, Last>,
     thrum_refused: bool,
+    /// Thrum's words of that, until they are said.
+    refusal: Option<String>,
+    unsettled: Vec<Job>,
 }
 
 /// One member as a tick saw it.
@@ -41,27 +48,76 @@ pub(super) struct Sight {
     pub judged: Option<Judgement>,
     /// The pane's facts, where tmux of this machine gave them.
     pub pane: Option<Pane>,
+    /// Hash of what stands there, where facts do not settle it.
+    pub shown: Option<String>,
     /// When the pane last drew something, in seconds of the epoch.
     pub activity: Option<i64>,
+}
+
+impl Sight {
+    /// Takes a judgement, with what the seat would be asked about where facts do not settle it.
+    fn judge(&mut self, judged: Judgement, screen: &Screen) {
+        self.shown = watcher::asks(&judged.state).then(|| sightings::shown(&judged, &Excerpt::of(screen)));
+        self.judged = Some(judged);
+    }
+}
+
+/// What the seat is to be asked: what facts do not settle and it was not asked yet. Nothing, while there
+/// is no such seat.
+async fn unsettled(ctx: &Ctx, sights: &[Sight]) -> Result<Vec<Job>, StoreError> {
+    if sights.iter().all(|sight| sight.shown.is_none()) || !standing(ctx).await?.exists() {
+        return Ok(Vec::new());
+    }
+    let cases = sights.iter().filter_map(|sight| {
+        Some(Case {
+            member: sight.member.clone(),
+            host: sight.host.clone(),
+            key: sight.key.clone(),
+            facts: sight.judged.as_ref()?.state.clone(),
+            shown: sight.shown.clone()?,
+        })
+    });
+    let cases: Vec<Case> = cases.collect();
+    ctx.store
+        .read(move |tx| {
+            let mut jobs = Vec::new();
+            for case in cases {
+                let known = judgements::pane(tx, &case.key)?;
+                if known.is_none_or(|row| row.shown != case.shown) {
+                    jobs.push(Job::Pane(Box::new(case)));
+                }
+            }
+            Ok(jobs)
+        })
+        .await
 }
 
 impl Watch {
     /// One tick over the whole roster; gives whether anything is going on.
     pub async fn tick(&mut self, ctx: &Ctx) -> Result<bool, StoreError> {
-        let config = ctx.config().questions;
+        let config = powers::questions(ctx).await?;
         let roster = roster(&config).await;
         if roster.members.is_empty() {
             sightings::empty(ctx, &roster.faults).await?;
             return Ok(false);
         }
         let sights = self.look(ctx, &config, &roster).await;
+        if let Some(words) = self.refusal.take() {
+            messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words).await?;
+        }
         for sight in &sights {
             self.remember(ctx.clock.now(), sight);
         }
+        self.unsettled = unsettled(ctx, &sights).await?;
         let before = ctx.store.read(states::all).await?;
         let busy = sightings::keep(ctx, sights, &before, &roster.faults).await?;
         let (open, _) = ctx.store.read(needs::count_open).await?;
         Ok(busy || open > 0)
+    }
+
+    /// What the last tick left for the watcher seat.
+    pub fn take_unsettled(&mut self) -> Vec<Job> {
+        std::mem::take(&mut self.unsettled)
     }
 
     async fn look(&mut self, ctx: &Ctx, config: &Questions, roster: &Roster) -> Vec<Sight> {
@@ -90,6 +146,7 @@ impl Watch {
                 look: Look::NoPane,
                 judged: None,
                 pane: None,
+                shown: None,
                 activity: listed.as_ref().and_then(|found| found.as_ref().ok()).map(|pane| pane.activity),
             };
             match listed {
@@ -99,14 +156,15 @@ impl Watch {
                     sight.pane = Some(pane.clone());
                 }
                 Some(Ok(_)) | None => {
-                    let shown = capture(tmux.as_ref().ok(), roster, member, config, self.thrum_refused).await;
-                    match shown {
-                        Ok(shown) => self.first(&mut sight, shown, sights.len(), &mut screens),
+                    match capture(ctx, roster, member, config, self.thrum_refused).await {
+                        Ok(shown) => {
+                            self.not_entitled(shown.not_entitled.clone());
+                            self.first(&mut sight, shown, sights.len(), &mut screens);
+                        }
                         Err(Unseen::Messages) => sight.look = Look::NoPane,
-                        Err(Unseen::Failed(why)) => sight.look = Look::Failed(why),
-                        Err(Unseen::NotEntitled(why)) => {
-                            // Said once; from the next tick on ssh is asked instead.
-                            self.thrum_refused = true;
+                        Err(Unseen::Failed(why)) => {
+                            let words = Some(why.clone()).filter(|why| is_of_thrum(way, why));
+                            self.not_entitled(words);
                             sight.look = Look::Failed(why);
                         }
                     }
@@ -120,14 +178,25 @@ impl Watch {
         for (index, agent, foreground, first) in screens {
             let sight = &mut sights[index];
             let member = sight.member.clone();
-            let second = match capture(tmux.as_ref().ok(), roster, &member, config, self.thrum_refused).await
+            let second = match capture(ctx, roster, &member, config, self.thrum_refused).await
             {
                 Ok(shown) => Some(shown.screen),
                 Err(_) => None,
             };
-            sight.judged = Some(judge(agent, &foreground, &Seen::Looked { first, second }));
+            let last = second.clone().unwrap_or_else(|| first.clone());
+            sight.judge(judge(agent, &foreground, &Seen::Looked { first, second }), &last);
         }
         sights
+    }
+
+    /// Closes thrum's panes until the next start.
+    fn not_entitled(&mut self, words: Option<String>) {
+        if let Some(words) = words
+            && !self.thrum_refused
+        {
+            self.thrum_refused = true;
+            self.refusal = Some(words);
+        }
     }
 
     /// Judges a first capture; what only a second one settles is put on the list.
@@ -144,20 +213,14 @@ impl Watch {
             return;
         }
         let foreground = shown.pane.as_ref().map(|pane| pane.identity.foreground.clone()).unwrap_or_default();
-        let agent = sight
-            .member
-            .adapter
-            .as_deref()
-            .and_then(Agent::named)
-            .or_else(|| Agent::of_program(&foreground))
-            .unwrap_or(Agent::Generic);
+        let agent = agent_of(sight.member.adapter.as_deref(), &foreground);
         let seen = Seen::Looked { first: shown.screen.clone(), second: None };
         let judged = judge(agent, &foreground, &seen);
         if matches!(judged.state, PaneState::Unknown { why: Unsure::LookAgain }) {
-            screens.push((index, agent, foreground, shown.screen));
+            screens.push((index, agent, foreground, shown.screen.clone()));
         }
         sight.look = Look::Seen;
-        sight.judged = Some(judged);
+        sight.judge(judged, &shown.screen);
         sight.activity = shown.pane.as_ref().map(|pane| pane.activity);
         sight.pane = shown.pane;
     }
@@ -172,6 +235,11 @@ impl Watch {
             (Look::Seen | Look::Empty | Look::Unchanged | Look::NoPane, _) => {}
         }
     }
+}
+
+/// True when a capture that failed says that thrum's licence does not cover it.
+fn is_of_thrum(way: &Reach, words: &str) -> bool {
+    matches!(way, Reach::Thrum { .. }) && refusal(words) == ThrumRefusal::NotEntitled
 }
 
 /// True when a state may become another one although nothing is drawn.

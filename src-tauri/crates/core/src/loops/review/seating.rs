@@ -2,7 +2,6 @@
 
 use std::time::Duration;
 
-use secrecy::ExposeSecret;
 use steward_rules::ids::ReviewId;
 use steward_rules::review::coverage::{self, LineRange, ReadLines, Side};
 use steward_rules::review::findings::counted;
@@ -16,13 +15,12 @@ use super::drive::{DriveError, Ended, record_usage};
 use super::stop::{Stop, StopWhy};
 use super::{breaker, found, start};
 use crate::agent::{
-    self, DigestHead, Place, Progress, ReadSpan, SeatEnd, SeatLimits, SeatOutcome, SeatRun, Usage,
+    self, DigestHead, Duty, Place, Progress, ReadSpan, SeatEnd, SeatLimits, SeatOutcome, SeatRun, Usage,
 };
 use crate::config::Role;
 use crate::git::{Workspace, WorkspaceState, export};
-use crate::keychain::AGENT;
 use crate::loops::effects::powers;
-use crate::loops::seat::{self, Seat};
+use crate::loops::seat::{self, Ready, Seat};
 use crate::loops::task::{TaskError, blocking};
 use crate::loops::{Ctx, failpoint};
 use crate::sandbox::Boundary;
@@ -41,29 +39,11 @@ pub(super) async fn run(
     prepared: Prepared,
     stop: &Stop,
 ) -> Result<Result<(), Ended>, DriveError> {
-    let seat = match seat::read(ctx, Role::Reviewer) {
-        Ok(seat) => seat,
-        Err(error) => return Ok(Err(Ended::crashed(error.to_string()))),
-    };
-    let boundary = {
-        let ctx = ctx.clone();
-        blocking(move || Ok::<_, TaskError>(ctx.boundary())).await?
-    };
-    if let Boundary::None { reason } = &boundary {
-        return Ok(Err(Ended::crashed(format!("no boundary, so no seat is started: {reason}"))));
-    }
-    let report = agent::probe(&seat.choice, &boundary).await;
-    let adapter = match report.confinable {
-        Ok(adapter) => adapter,
-        Err(refusal) => {
-            let hint = report.hint.map(|hint| format!("; {hint}")).unwrap_or_default();
-            return Ok(Err(Ended::crashed(format!("{refusal}{hint}"))));
-        }
-    };
-    let credential = match credential(ctx, &seat).await {
-        Ok(credential) => credential,
-        Err(detail) => return Ok(Err(Ended::crashed(detail))),
-    };
+    let Ready { seat, boundary, adapter, adapter_name, credential } =
+        match seat::ready(ctx, Role::Reviewer).await {
+            Ok(ready) => ready,
+            Err(detail) => return Ok(Err(Ended::crashed(detail))),
+        };
     // The limits are read again here: this is where money begins to be spent.
     let config = ctx.config();
     let settings = start::settings(&config);
@@ -73,7 +53,7 @@ pub(super) async fn run(
     let limits = limits(&settings, &seat);
     let begin = RunStart {
         model: seat.model.clone(),
-        adapter: report.adapter.to_owned(),
+        adapter: adapter_name.to_owned(),
         boundary: boundary.name().to_owned(),
         budget_usd: settings.budget_usd,
     };
@@ -105,6 +85,7 @@ pub(super) async fn run(
     let caps = SpendCaps { daily_usd: spend.daily_usd, monthly_usd: spend.monthly_usd };
     let follower = tokio::spawn(follow(ctx.clone(), id, receiver, stop.clone(), caps));
     let outcome = agent::run(SeatRun {
+        duty: Duty::Review,
         adapter,
         boundary: boundary.clone(),
         steward: ctx.steward.clone(),
@@ -309,23 +290,6 @@ fn limits(settings: &steward_rules::review::settings::ReviewSettings, seat: &Sea
         usd: settings.budget_usd,
         tokens: settings.max_tokens.min(seat.max_tokens.unwrap_or(u64::MAX)).max(1),
         ..usual
-    }
-}
-
-/// The agent's credential. Claude needs one; a command gets one when there is one.
-async fn credential(ctx: &Ctx, seat: &Seat) -> Result<Option<agent::Credential>, String> {
-    let found = ctx.keychain.get(AGENT).await;
-    let needed = match seat.choice {
-        agent::AgentChoice::Claude { .. } => true,
-        agent::AgentChoice::Command { .. } => false,
-    };
-    match found {
-        Ok(Some(found)) => Ok(Some(agent::Credential::new(found.secret.expose_secret()))),
-        Ok(None) if needed => {
-            Err("the agent has no credential; run `steward auth agent`, or set one in Settings".to_owned())
-        }
-        Err(error) if needed => Err(error.to_string()),
-        Ok(None) | Err(_) => Ok(None),
     }
 }
 
