@@ -102,14 +102,18 @@ async fn cost() -> Result<Cost> {
     let rule = "─".repeat(98);
     std::fs::write(
         &script,
-        format!("printf '%s\\n' '⏺ It is done.' '' '{rule}' '❯ ' '{rule}' '  ? for shortcuts'\nexec sleep 3600\n"),
+        format!(
+            "printf '%s\\n' '⏺ It is done.' '' '{rule}' '❯ ' '{rule}' '  ? for shortcuts'\nexec sleep 3600\n"
+        ),
     )?;
     let script = script.to_string_lossy().into_owned();
     let mut roster = String::new();
     for number in 0..PANES {
         let pane = server.start((100, 30), &[&agent, &script]);
         server.until_shows(&pane, |text| text.contains("for shortcuts"));
-        roster.push_str(&format!("    - {{agent: agent{number}, project: app, pane: \"{pane}\", adapter: claude}}\n"));
+        roster.push_str(&format!(
+            "    - {{agent: agent{number}, project: app, pane: \"{pane}\", adapter: claude}}\n"
+        ));
     }
     std::fs::write(home.config_file(), format!("questions:\n  enabled: true\n  roster:\n{roster}"))?;
     // Past what tmux says of when each pane last drew something.

@@ -151,6 +151,8 @@ fn an_answer_that_came_back_is_sent_again_as_it_was() {
     let mut text = desk.home.config();
     text.push_str("\nquestions: {enabled: true, owner: leon, keys: true}\n");
     desk.home.write_config(&text);
+    let shown = desk.person(&["config", "confirm", "--json"]).ok().json();
+    desk.person(&["config", "confirm", shown["change"].as_str().unwrap()]).ok();
     // A pane of a tmux server that is not there: nothing typed can arrive.
     let nowhere = desk.home.path().join("no-server").display().to_string() + ",1,0";
     let lost = [("TMUX_PANE", "%7"), ("TMUX", nowhere.as_str())];

@@ -27,7 +27,8 @@ struct Served(Child);
 impl Drop for Served {
     fn drop(&mut self) {
         if let Ok(id) = i32::try_from(self.0.id()) {
-            let _gone = nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM);
+            let _gone =
+                nix::sys::signal::kill(nix::unistd::Pid::from_raw(id), nix::sys::signal::Signal::SIGTERM);
         }
         let _ = self.0.wait();
     }
@@ -38,6 +39,8 @@ struct Elsewhere {
     desk: Desk,
     tmux: TmuxServer,
     bin: PathBuf,
+    /// The config without questions.
+    base: String,
 }
 
 impl Elsewhere {
@@ -74,7 +77,8 @@ impl Elsewhere {
         );
         // A shell under another name: with a shell in front an agent counts as ended.
         std::fs::copy("/bin/sh", tmux.folder().join("agent")).unwrap();
-        Some(Self { desk, tmux, bin })
+        let base = desk.home.config();
+        Some(Self { desk, tmux, bin, base })
     }
 
     /// A `thrum` that reads the pane, and types into it unless it is told to refuse.
@@ -113,7 +117,7 @@ impl Elsewhere {
             "\nquestions:\n  enabled: true\n  owner: leon\n  sources: [cli, pane]\n  ssh: [{ssh}]\n  roster:\n    \
              - {{agent: coord, project: app, host: build, pane: \"{pane}\"}}\n{more}"
         );
-        self.desk.home.write_config(&(self.desk.home.config() + &text));
+        self.desk.home.write_config(&(self.base.clone() + &text));
         if confirm {
             let shown = self.desk.person(&["config", "confirm", "--json"]).ok().json();
             let change = shown["change"].as_str().unwrap().to_owned();
@@ -122,8 +126,14 @@ impl Elsewhere {
     }
 
     fn serve(&self) -> Served {
+        self.serve_until("")
+    }
+
+    /// A runtime that dies at this step.
+    fn serve_until(&self, step: &str) -> Served {
         let path = format!("{}:{}", self.bin.display(), std::env::var("PATH").unwrap());
-        let mut command = pty::command(&self.desk.home, steward(), &["serve"], &[("PATH", &path)]);
+        let environment = [("PATH", path.as_str()), ("STEWARD_FAIL", step)];
+        let mut command = pty::command(&self.desk.home, steward(), &["serve"], &environment);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         Served(command.spawn().expect("starts"))
     }
@@ -185,7 +195,11 @@ fn a_pane_elsewhere_is_read_and_takes_a_key_only_as_far_as_the_person_confirmed(
     there.desk.person(&["config", "confirm", there.change().as_str()]).ok();
     there.looks();
     let need = there.raised();
-    assert_eq!((need["host"].as_str(), need["topic"].as_str()), (Some("build"), Some("permission")), "{need}");
+    assert_eq!(
+        (need["host"].as_str(), need["topic"].as_str()),
+        (Some("build"), Some("permission")),
+        "{need}"
+    );
     assert_eq!(need["may"]["press"], json!(false));
     assert!(need["may"]["why"].as_str().unwrap().contains("`questions.ssh`"), "{need}");
     assert_eq!(there.desk.person(&["needs", "allow", "1"]).code, 1);
@@ -315,4 +329,37 @@ fn thrum_types_the_owners_words_where_its_peer_lets_it() {
     let got = std::fs::read_to_string(there.tmux.folder().join("script.got")).unwrap();
     assert!(got.starts_with("[app] leon answers coord@build") && got.lines().count() == 1, "{got}");
     assert!(there.log("ssh").lines().all(|line| !line.contains("send-keys")), "{}", there.log("ssh"));
+}
+
+#[test]
+fn a_key_that_a_dying_runtime_had_under_way_comes_back_and_is_not_pressed_again() {
+    for (step, pressed) in [("claimed", false), ("ready", false), ("carried", true)] {
+        let Some(there) = Elsewhere::new() else { return };
+        let answered = there.tmux.folder().join("key");
+        let pane = there.pane(&prompting(&answered));
+        there.tmux.until_shows(&pane, |text| text.contains("Esc to cancel"));
+        there.config(&pane, "{host: build, keys: true}", "", true);
+        let served = there.serve();
+        there.raised();
+        drop(served);
+        let mut dying = there.serve_until(step);
+        until("it serves", || there.served().then_some(()));
+        there.desk.person(&["needs", "allow", "1"]).ok();
+        until("it dies", || dying.0.try_wait().unwrap());
+        let _served = there.serve();
+        let back = there.stage("returned");
+        let why = back["answer"]["why"].as_str().unwrap();
+        assert!(why.contains("look whether it arrived"), "{step}: {why}");
+        assert_eq!(back["state"], "open", "{step}");
+        assert_eq!(answered.exists(), pressed, "{step}");
+        let keys = there.log("ssh").lines().filter(|line| line.contains("send-keys")).count();
+        assert_eq!(keys, usize::from(pressed), "{step}");
+    }
+}
+
+impl Elsewhere {
+    /// True while a runtime holds the folder.
+    fn served(&self) -> bool {
+        self.desk.script(&["status", "--json"]).ok().json()["holder"].is_object()
+    }
 }

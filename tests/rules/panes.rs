@@ -161,3 +161,66 @@ fn a_capture_that_fails_is_unwatchable_at_once_and_an_empty_one_from_the_second_
     assert_eq!(after_empty_ticks(empty.state, 1), PaneState::Unwatchable);
     assert_eq!(after_empty_ticks(PaneState::Idle, 5), PaneState::Idle);
 }
+
+fn row(name: &str) -> Row {
+    table().into_iter().find(|row| row.name == name).unwrap_or_else(|| panic!("{name} is in the corpus"))
+}
+
+/// The word of a state and what is beside it.
+fn says(name: &str) -> (&'static str, String) {
+    let state = judged(&row(name)).state;
+    (state.word(), detail(&state))
+}
+
+#[test]
+fn p42_a_ghost_text_is_no_input_and_an_answered_prompt_above_is_no_prompt() {
+    let open = judged(&row("drawn-claude-modal-ghost"));
+    assert_eq!((open.state.word(), open.composer), ("waiting", Composer::None));
+    let rest = judged(&row("drawn-claude-ghost-yes"));
+    assert_eq!((rest.state.word(), rest.composer), ("idle", Composer::Empty), "a suggestion is no draft");
+    assert_ne!(says("drawn-claude-answered-in-scrollback").0, "waiting");
+    assert_ne!(says("drawn-generic-prompt-far-above").0, "waiting");
+}
+
+#[test]
+fn p43_nothing_is_typed_over_a_menu_a_lone_row_is_none_and_two_options_are_denied_by_escape() {
+    use steward_rules::questions::keys::{Key, Obstacle, Refusal, may_type};
+    let menu = judged(&row("claude-ask-one"));
+    assert_eq!((menu.state.word(), detail(&menu.state)), ("waiting", "menu".to_owned()));
+    assert_eq!(may_type(&menu, None), Err(Obstacle::Refused(Refusal::ModalOpen)));
+    assert_ne!(says("drawn-claude-lone-row").0, "waiting");
+    assert_ne!(says("claude-list-in-prose").0, "waiting");
+    let two = row("drawn-claude-two-options");
+    let PaneState::Waiting { prompt } = judged(&two).state else { panic!("it asks") };
+    assert!(prompt.choices[1].label.as_data().starts_with("Yes, "), "{prompt:?}");
+    assert_eq!(key_for(agent(&two), &prompt, Permission::Deny), Ok(Key::Escape));
+}
+
+#[test]
+fn f9_a_fault_a_prompt_and_silence_are_told_apart_whatever_is_redrawn_around_them() {
+    // The banner of a 401 with the composer drawn again below it.
+    assert_eq!(says("drawn-claude-401-old"), ("error", "auth".to_owned()));
+    assert_eq!(says("claude-error-auth"), ("error", "auth".to_owned()));
+    // A spinner above an open prompt.
+    assert_eq!(says("drawn-claude-spinner-above-prompt").0, "waiting");
+    // Silence: nothing is finished by it, and nothing asks by it.
+    assert_eq!(says("drawn-claude-silence").0, row("drawn-claude-silence").state);
+    assert!(matches!(says("drawn-claude-silence").0, "idle" | "unknown"));
+    // A question that was answered stands above.
+    assert_ne!(says("drawn-claude-answered-in-scrollback").0, "waiting");
+}
+
+/// Codex asks `Yes, proceed`: that is not exactly *Yes*, so its prompts can only be denied.
+#[test]
+fn a_prompt_without_a_bare_yes_can_only_be_denied() {
+    use steward_rules::questions::keys::{NoKey, may_allow};
+    for name in ["codex-permission-command", "codex-permission-patch"] {
+        let PaneState::Waiting { prompt } = judged(&row(name)).state else { panic!("{name} asks") };
+        assert_eq!(may_allow(&prompt), Err(NoKey::OnlyStanding), "{name}");
+        assert!(key_for(Agent::Codex, &prompt, Permission::Deny).is_ok(), "{name}");
+    }
+    let PaneState::Waiting { prompt } = judged(&row("claude-permission-bash")).state else {
+        panic!("it asks")
+    };
+    assert_eq!(may_allow(&prompt), Ok(()));
+}

@@ -100,6 +100,9 @@ test("switched off, the page says how to switch on, and follows when that is don
     - {agent: night, project: site, pane: "%98", declaredAbsent: sleeping}
 `,
   );
+  // Keys into panes are a power: they hold once the person confirmed them.
+  const { change } = await bridge.call("power_show", {});
+  await bridge.call("power_confirm", { change });
   await says("member-coord", "WAITING");
   await says("member-idler", "IDLE");
   await says("member-lost", "FLAGGED: CAPTURE FAILED: there is no pane %99");

@@ -10,7 +10,14 @@
 const START = Date.now();
 /** @param {number} minutes */
 const before = (minutes) => new Date(START - minutes * 60_000).toISOString();
-const NOTHING = { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null };
+const NOTHING = {
+  answer: false,
+  press: false,
+  whyNotAllow: null,
+  drop: false,
+  typeAnswer: false,
+  why: null,
+};
 
 /** @param {number} id @param {Partial<NeedView>} change @returns {NeedView} */
 const need = (id, change) => ({

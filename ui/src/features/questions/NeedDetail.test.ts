@@ -8,7 +8,7 @@ import { notices } from "../../lib/notices.svelte";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { answer, entry, need, status } from "../../testing/views";
+import { AT, answer, entry, need, status } from "../../testing/views";
 import { keepDraft } from "./drafts";
 
 let host: Script;
@@ -55,7 +55,14 @@ beforeEach(() => {
       shown = need({
         state: "answered",
         text: "answered",
-        may: { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null },
+        may: {
+          answer: false,
+          press: false,
+          whyNotAllow: null,
+          drop: false,
+          typeAnswer: false,
+          why: null,
+        },
         answer: answer({ way: "fetch", text: "the asker has not fetched it yet" }),
       });
       return shown;
@@ -145,6 +152,25 @@ describe("a question", () => {
     expect(host.asked("need_answer")).toEqual([]);
   });
 
+  test("a prompt that can only be denied says why, and advice stands beside it", async () => {
+    const whyNotAllow = "no option reads exactly Yes: it can be denied here";
+    const may = {
+      answer: false,
+      press: true,
+      whyNotAllow,
+      drop: true,
+      typeAnswer: false,
+      why: null,
+    };
+    const advice = { says: "deny", text: "advised against", why: "it deletes", at: AT };
+    shown = need({ ...PROMPT, may, advice });
+    await at("question/3");
+    expect(screen.queryByTestId("prompt-allow")).toBeNull();
+    expect(screen.getByTestId("prompt-deny")).toBeTruthy();
+    expect(screen.getByTestId("prompt-not-allowed").textContent).toContain(whyNotAllow);
+    expect(screen.getByTestId("prompt-advice").textContent).toContain("it deletes");
+  });
+
   test("one that nothing carries an answer to says so, and takes none", async () => {
     shown = need({
       may: {
@@ -176,7 +202,14 @@ describe("a question", () => {
     ["dropped", "PUT AWAY"],
     ["gone", "GONE"],
   ])("that was %s says so and takes no answer", async (state, word) => {
-    const nothing = { answer: false, press: false, whyNotAllow: null, drop: false, typeAnswer: false, why: null };
+    const nothing = {
+      answer: false,
+      press: false,
+      whyNotAllow: null,
+      drop: false,
+      typeAnswer: false,
+      why: null,
+    };
     shown = need({ state, text: "taken back by its asker", may: nothing, version: 2 });
     await at("question/3");
     expect(screen.getByTestId("question-state").textContent).toContain(word);

@@ -7,9 +7,9 @@ use steward_rules::questions::roster::{Member, Reach, reach};
 use steward_rules::questions::thrum::{ThrumRefusal, refusal};
 
 use crate::config::Questions;
-use crate::peers::thrum::Thrum;
 use crate::loops::Ctx;
 use crate::peers::PeerError;
+use crate::peers::thrum::Thrum;
 use crate::tmux::Pane;
 
 use super::Roster;
@@ -63,9 +63,8 @@ pub async fn capture(
     let failed = |error: &dyn std::fmt::Display| Unseen::Failed(error.to_string());
     let id = PaneId::new(&id).map_err(|error| failed(&error))?;
     let capture = tmux.map_err(|error| failed(&error))?.capture(&id).await.map_err(|error| failed(&error))?;
-    let not_entitled = refused
-        .map(|error| error.to_string())
-        .filter(|words| refusal(words) == ThrumRefusal::NotEntitled);
+    let not_entitled =
+        refused.map(|error| error.to_string()).filter(|words| refusal(words) == ThrumRefusal::NotEntitled);
     Ok(Shown { screen: capture.screen, pane: Some(capture.pane), not_entitled })
 }
 

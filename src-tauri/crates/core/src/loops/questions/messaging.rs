@@ -100,7 +100,12 @@ async fn talk(
     }
 }
 
-pub(super) async fn incident(ctx: &Ctx, target: &'static str, title: &str, why: &str) -> Result<(), StoreError> {
+pub(super) async fn incident(
+    ctx: &Ctx,
+    target: &'static str,
+    title: &str,
+    why: &str,
+) -> Result<(), StoreError> {
     let entry = NewEntry {
         kind: Kind::Incident,
         subject: "roster".to_owned(),

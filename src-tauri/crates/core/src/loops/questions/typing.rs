@@ -8,8 +8,8 @@ use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, Prompt};
 use super::Roster;
 use super::looking::{agent_of, thrum_of};
 use crate::loops::{Ctx, failpoint};
-use crate::store::need_answers::{self, AnswerRow, Press as Decision};
 use crate::peers::thrum::Thrum;
+use crate::store::need_answers::{self, AnswerRow, Press as Decision};
 use crate::store::needs::NeedRow;
 use crate::store::{Durability, Store, StoreError};
 use crate::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux};
@@ -31,7 +31,9 @@ pub(super) async fn words(
     };
     let mut steps = Steps { store: ctx.store.clone(), answer: answer.id };
     match through_thrum(ctx, roster, row).await {
-        Ok(Some((thrum, agent))) => return super::thrumming::line(&thrum, agent, row, &text, &mut steps).await,
+        Ok(Some((thrum, agent))) => {
+            return super::thrumming::line(&thrum, agent, row, &text, &mut steps).await;
+        }
         Ok(None) => {}
         Err(attempt) => return attempt,
     }
@@ -87,11 +89,7 @@ fn stopped(obstacle: Obstacle) -> Attempt {
 
 /// Thrum, where it comes first: it names a pane elsewhere, and has not refused this question before. The
 /// owner who answers once more behind a refusal has pressed for ssh.
-async fn through_thrum(
-    ctx: &Ctx,
-    roster: &Roster,
-    row: &NeedRow,
-) -> Result<Option<(Thrum, Agent)>, Attempt> {
+async fn through_thrum(ctx: &Ctx, roster: &Roster, row: &NeedRow) -> Result<Option<(Thrum, Agent)>, Attempt> {
     if row.place.remote.is_none() {
         return Ok(None);
     }

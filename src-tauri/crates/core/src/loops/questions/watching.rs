@@ -103,7 +103,8 @@ impl Watch {
         }
         let sights = self.look(ctx, &config, &roster).await;
         if let Some(words) = self.refusal.take() {
-            messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words).await?;
+            messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words)
+                .await?;
         }
         for sight in &sights {
             self.remember(ctx.clock.now(), sight);
@@ -155,20 +156,18 @@ impl Watch {
                     sight.look = Look::Unchanged;
                     sight.pane = Some(pane.clone());
                 }
-                Some(Ok(_)) | None => {
-                    match capture(ctx, roster, member, config, self.thrum_refused).await {
-                        Ok(shown) => {
-                            self.not_entitled(shown.not_entitled.clone());
-                            self.first(&mut sight, shown, sights.len(), &mut screens);
-                        }
-                        Err(Unseen::Messages) => sight.look = Look::NoPane,
-                        Err(Unseen::Failed(why)) => {
-                            let words = Some(why.clone()).filter(|why| is_of_thrum(way, why));
-                            self.not_entitled(words);
-                            sight.look = Look::Failed(why);
-                        }
+                Some(Ok(_)) | None => match capture(ctx, roster, member, config, self.thrum_refused).await {
+                    Ok(shown) => {
+                        self.not_entitled(shown.not_entitled.clone());
+                        self.first(&mut sight, shown, sights.len(), &mut screens);
                     }
-                }
+                    Err(Unseen::Messages) => sight.look = Look::NoPane,
+                    Err(Unseen::Failed(why)) => {
+                        let words = Some(why.clone()).filter(|why| is_of_thrum(way, why));
+                        self.not_entitled(words);
+                        sight.look = Look::Failed(why);
+                    }
+                },
             }
             sights.push(sight);
         }
@@ -178,8 +177,7 @@ impl Watch {
         for (index, agent, foreground, first) in screens {
             let sight = &mut sights[index];
             let member = sight.member.clone();
-            let second = match capture(ctx, roster, &member, config, self.thrum_refused).await
-            {
+            let second = match capture(ctx, roster, &member, config, self.thrum_refused).await {
                 Ok(shown) => Some(shown.screen),
                 Err(_) => None,
             };
