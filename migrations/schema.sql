@@ -241,14 +241,6 @@ CREATE TABLE issues (
 
 CREATE INDEX issues_open ON issues (repository, updated_at DESC) WHERE state = 'open';
 
-CREATE TABLE need_advice (
-    need INTEGER PRIMARY KEY REFERENCES needs (id) ON DELETE CASCADE,
-    seen TEXT NOT NULL,                  -- hash of the prompt it is about
-    says TEXT NOT NULL CHECK (says IN ('allow', 'deny', 'unsure')),
-    why  TEXT,
-    at   TEXT NOT NULL
-) STRICT;
-
 CREATE TABLE need_answers (
     id          INTEGER PRIMARY KEY AUTOINCREMENT,
     need        INTEGER NOT NULL REFERENCES needs (id) ON DELETE CASCADE,
@@ -320,15 +312,6 @@ CREATE TABLE outbox (
     id    INTEGER PRIMARY KEY AUTOINCREMENT,
     topic TEXT NOT NULL,
     at    TEXT NOT NULL
-) STRICT;
-
-CREATE TABLE pane_judgements (
-    agent_key TEXT PRIMARY KEY,
-    shown     TEXT NOT NULL,             -- hash of what was judged: the same is not judged twice
-    says      TEXT NOT NULL CHECK (says IN ('question', 'working', 'idle', 'error', 'unsure')),
-    topic     TEXT,                      -- of a question
-    why       TEXT,                      -- the seat's own reason
-    at        TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE pulls (

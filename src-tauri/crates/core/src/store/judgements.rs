@@ -1,15 +1,15 @@
-//! What the watcher seat said of panes and of prompts.
+//! What the watcher seat said of panes and of prompts: the last of each, small values among the settings.
 
 use chrono::{DateTime, Utc};
-use rusqlite::{Row, named_params};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use steward_rules::ids::NeedId;
 use steward_rules::questions::watcher::Says;
 
-use super::sql::{self, At};
-use super::{ReadTx, StoreError, WriteTx};
+use super::{ReadTx, StoreError, WriteTx, needs, settings};
 
 /// What was said of one member's pane last.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PaneRow {
     /// Hash of what was judged.
     pub shown: String,
@@ -20,7 +20,7 @@ pub struct PaneRow {
 }
 
 /// Advice about one prompt.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AdviceRow {
     /// Hash of the prompt.
     pub seen: String,
@@ -28,66 +28,52 @@ pub struct AdviceRow {
     pub why: Option<String>,
 }
 
+fn pane_key(agent_key: &str) -> String {
+    format!("pane-judged:{agent_key}")
+}
+
+fn advice_key(need: NeedId) -> String {
+    format!("need-advice:{need}")
+}
+
+fn put<T: Serialize>(tx: &WriteTx<'_>, key: &str, value: &T) -> Result<(), StoreError> {
+    let text = serde_json::to_string(value).map_err(|error| StoreError::Value(error.to_string()))?;
+    settings::set(tx, key, &text)
+}
+
+/// What cannot be read was never said: it is judged again.
+fn read<T: DeserializeOwned>(tx: &ReadTx<'_>, key: &str) -> Result<Option<T>, StoreError> {
+    Ok(settings::get(tx, key)?.and_then(|text| serde_json::from_str(&text).ok()))
+}
+
 /// Keeps what was said of a member's pane.
 pub fn put_pane(tx: &WriteTx<'_>, agent_key: &str, row: &PaneRow) -> Result<(), StoreError> {
-    tx.execute(
-        "INSERT INTO pane_judgements (agent_key, shown, says, topic, why, at)
-         VALUES (:key, :shown, :says, :topic, :why, :now)
-         ON CONFLICT (agent_key) DO UPDATE SET shown = excluded.shown, says = excluded.says,
-            topic = excluded.topic, why = excluded.why, at = excluded.at",
-        named_params! {
-            ":key": agent_key, ":shown": row.shown, ":says": row.says.as_str(), ":topic": row.topic,
-            ":why": row.why, ":now": At(tx.now()),
-        },
-    )?;
+    put(tx, &pane_key(agent_key), row)?;
     tx.topic("roster")
 }
 
 /// What was said of a member's pane last.
 pub fn pane(tx: &ReadTx<'_>, agent_key: &str) -> Result<Option<PaneRow>, StoreError> {
-    tx.query_opt(
-        "SELECT shown, says, topic, why FROM pane_judgements WHERE agent_key = :key",
-        named_params! { ":key": agent_key },
-        |row: &Row<'_>| {
-            Ok(PaneRow {
-                shown: row.get("shown")?,
-                says: sql::word(row, "says")?,
-                topic: row.get("topic")?,
-                why: row.get("why")?,
-            })
-        },
-    )
+    read(tx, &pane_key(agent_key))
 }
 
 /// Forgets a member that is on the roster no more.
 pub fn forget_pane(tx: &WriteTx<'_>, agent_key: &str) -> Result<(), StoreError> {
-    tx.execute("DELETE FROM pane_judgements WHERE agent_key = :key", named_params! { ":key": agent_key })?;
-    Ok(())
+    settings::remove(tx, &pane_key(agent_key)).map(drop)
 }
 
-/// Keeps advice about a question's prompt.
+/// Keeps advice about a question's prompt, with the time of this transaction.
 pub fn put_advice(tx: &WriteTx<'_>, need: NeedId, row: &AdviceRow) -> Result<(), StoreError> {
-    tx.execute(
-        "INSERT INTO need_advice (need, seen, says, why, at) VALUES (:need, :seen, :says, :why, :now)
-         ON CONFLICT (need) DO UPDATE SET seen = excluded.seen, says = excluded.says, why = excluded.why,
-            at = excluded.at",
-        named_params! {
-            ":need": need.0, ":seen": row.seen, ":says": row.says.as_str(), ":why": row.why,
-            ":now": At(tx.now()),
-        },
-    )?;
-    super::needs::topic(tx, need)
+    put(tx, &advice_key(need), &(row, tx.now()))?;
+    needs::topic(tx, need)
 }
 
 /// The advice about a question's prompt, and when it was given.
 pub fn advice(tx: &ReadTx<'_>, need: NeedId) -> Result<Option<(AdviceRow, DateTime<Utc>)>, StoreError> {
-    tx.query_opt(
-        "SELECT seen, says, why, at FROM need_advice WHERE need = :need",
-        named_params! { ":need": need.0 },
-        |row: &Row<'_>| {
-            let advice =
-                AdviceRow { seen: row.get("seen")?, says: sql::word(row, "says")?, why: row.get("why")? };
-            Ok((advice, sql::time(row, "at")?))
-        },
-    )
+    read(tx, &advice_key(need))
+}
+
+/// Forgets the advice about a question that is open no more.
+pub fn forget_advice(tx: &WriteTx<'_>, need: NeedId) -> Result<(), StoreError> {
+    settings::remove(tx, &advice_key(need)).map(drop)
 }

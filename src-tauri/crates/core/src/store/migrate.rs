@@ -12,7 +12,6 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0003_observer.sql"),
     include_str!("../../../../../migrations/0004_effects.sql"),
     include_str!("../../../../../migrations/0005_questions.sql"),
-    include_str!("../../../../../migrations/0006_watcher.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

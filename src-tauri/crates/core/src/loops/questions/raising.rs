@@ -7,6 +7,7 @@ use steward_rules::untrusted::Untrusted;
 
 use super::{notice_key, target, why_not_allow};
 use crate::store::inbox::{self, Kind, NewEntry};
+use crate::store::judgements;
 use crate::store::needs::{self, NeedRow, NeedState, NewNeed, Place};
 use crate::store::{StoreError, WriteTx, notices};
 
@@ -135,6 +136,7 @@ pub(super) fn close(tx: &WriteTx<'_>, row: &NeedRow, state: NeedState) -> Result
         return Ok(false);
     }
     notices::withdraw(tx, &notice_key(row.id, row.version))?;
+    judgements::forget_advice(tx, row.id)?;
     match state {
         // What the owner did himself stays in sight among what is done.
         NeedState::Answered => inbox::settle(tx, Kind::Question, &target(row.id), "ANSWERED")?,
