@@ -478,7 +478,7 @@ CREATE TABLE tasks (
     state          TEXT NOT NULL CHECK (state IN ('running', 'done', 'error', 'stopped')),
     unreadable     TEXT,                 -- why the head could not be read, last time
     created_at     TEXT NOT NULL,
-    updated_at     TEXT NOT NULL, host TEXT COLLATE NOCASE,
+    updated_at     TEXT NOT NULL, host TEXT COLLATE NOCASE, pull_updated_at TEXT,
     CHECK (workspace IS NOT NULL OR repository IS NOT NULL)
 ) STRICT;
 

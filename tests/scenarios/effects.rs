@@ -142,6 +142,7 @@ impl Office {
                 branch: "feat".to_owned(),
                 head: Sha::new(head).unwrap(),
                 state: RunState::Done,
+                updated_at: None,
             },
         };
         let (sha, summary, config) = (new.seen.head.clone(), summary.to_owned(), self.ctx.config());

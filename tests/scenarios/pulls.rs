@@ -18,6 +18,7 @@ fn seen(digit: char, title: &str, state: RunState) -> PullHead {
         branch: "fix/etag".to_owned(),
         head: Sha::new(&digit.to_string().repeat(40)).unwrap(),
         state,
+        updated_at: None,
     }
 }
 

@@ -38,6 +38,7 @@ async fn observed(scene: &Scene, head: &str) {
             branch: "feat".to_owned(),
             head: Sha::new(head).unwrap(),
             state: RunState::Done,
+            updated_at: None,
         },
     };
     scene

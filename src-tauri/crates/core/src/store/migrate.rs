@@ -12,6 +12,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0003_observer.sql"),
     include_str!("../../../../../migrations/0004_effects.sql"),
     include_str!("../../../../../migrations/0005_questions.sql"),
+    include_str!("../../../../../migrations/0006_pull_age.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

@@ -24,6 +24,8 @@ pub struct TaskRow {
     pub host: Option<String>,
     pub repository: Option<String>,
     pub pull: Option<PullNumber>,
+    /// When GitHub says the pull request last changed before `head` was read.
+    pub pull_updated_at: Option<DateTime<Utc>>,
     pub branch: Option<String>,
     /// As git last showed it; never typed.
     pub head: Option<Sha>,
@@ -70,6 +72,8 @@ pub struct PullHead {
     pub head: Sha,
     /// `Done`, or `Running` while it is a draft.
     pub state: RunState,
+    /// When GitHub says it last changed: what is older than that is a copy that lags.
+    pub updated_at: Option<DateTime<Utc>>,
 }
 
 /// What was just read of a task's head.
@@ -82,8 +86,8 @@ pub enum HeadRead {
 }
 
 const COLUMNS: &str =
-    "t.id, t.title, t.workspace, t.workspace_path, t.host, t.repository, t.pull, t.branch, t.head, t.head_at,
-    t.fork_point, t.state, t.unreadable, t.created_at, t.updated_at,
+    "t.id, t.title, t.workspace, t.workspace_path, t.host, t.repository, t.pull, t.pull_updated_at, t.branch,
+    t.head, t.head_at, t.fork_point, t.state, t.unreadable, t.created_at, t.updated_at,
     (SELECT max(version) FROM contracts c WHERE c.task = t.id) AS contract_version,
     (SELECT count(*) FROM frames f WHERE f.task = t.id) AS frames,
     (SELECT count(*) FROM handoffs h WHERE h.task = t.id) AS handoffs";
@@ -116,12 +120,15 @@ pub fn ensure_for_pull(tx: &WriteTx<'_>, new: &NewPullTask) -> Result<(TaskId, b
     }
     let (seen, now) = (&new.seen, At(tx.now()));
     let id = tx.insert(
-        "INSERT INTO tasks (title, host, repository, pull, branch, head, head_at, state, created_at, updated_at)
-         VALUES (:title, :host, :repository, :pull, :branch, :head, :now, :state, :now, :now)",
+        "INSERT INTO tasks (title, host, repository, pull, pull_updated_at, branch, head, head_at, state,
+             created_at, updated_at)
+         VALUES (:title, :host, :repository, :pull, :pull_updated_at, :branch, :head, :now, :state, :now,
+             :now)",
         named_params! {
             ":title": seen.title.one_line(TITLE), ":host": other_host(&new.host),
             ":repository": new.repository.to_string(), ":pull": new.pull.0, ":branch": seen.branch,
             ":head": seen.head.as_str(), ":state": sql::to_word(&seen.state)?, ":now": now,
+            ":pull_updated_at": seen.updated_at.map(At),
         },
     )?;
     topic(tx, TaskId(id))?;
@@ -129,9 +136,12 @@ pub fn ensure_for_pull(tx: &WriteTx<'_>, new: &NewPullTask) -> Result<(TaskId, b
 }
 
 /// Records what a pull request shows now; true when its head is another than before. A run that ended
-/// in `error` or was `stopped` stays so.
+/// in `error` or was `stopped` stays so, and an answer that is older than what is known says nothing.
 pub fn record_pull_head(tx: &WriteTx<'_>, id: TaskId, seen: &PullHead) -> Result<bool, StoreError> {
     let Some(task) = get(tx, id)? else { return Ok(false) };
+    if matches!((seen.updated_at, task.pull_updated_at), (Some(seen), Some(known)) if seen < known) {
+        return Ok(false);
+    }
     let state = match task.state {
         RunState::Running | RunState::Done => seen.state,
         RunState::Error | RunState::Stopped => task.state,
@@ -147,12 +157,13 @@ pub fn record_pull_head(tx: &WriteTx<'_>, id: TaskId, seen: &PullHead) -> Result
     }
     tx.execute(
         "UPDATE tasks SET title = :title, branch = :branch, state = :state, unreadable = NULL,
-                head = :head, head_at = CASE WHEN head IS :head THEN head_at ELSE :now END,
+                pull_updated_at = coalesce(:pull_updated_at, pull_updated_at), head = :head, head_at = CASE WHEN head IS :head THEN head_at ELSE :now END,
                 updated_at = :now
          WHERE id = :id",
         named_params! {
             ":title": title, ":branch": seen.branch, ":state": sql::to_word(&state)?,
-            ":head": seen.head.as_str(), ":now": At(tx.now()), ":id": id.0,
+            ":head": seen.head.as_str(), ":pull_updated_at": seen.updated_at.map(At), ":now": At(tx.now()),
+            ":id": id.0,
         },
     )?;
     topic(tx, id)?;
@@ -336,6 +347,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
         host: row.get("host")?,
         repository: row.get("repository")?,
         pull: row.get::<_, Option<i64>>("pull")?.map(PullNumber),
+        pull_updated_at: sql::time_opt(row, "pull_updated_at")?,
         branch: row.get("branch")?,
         head: sql::sha_opt(row, "head")?,
         head_at: sql::time_opt(row, "head_at")?,

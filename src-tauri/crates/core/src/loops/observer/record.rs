@@ -78,7 +78,8 @@ fn one(tx: &WriteTx<'_>, place: &Place, at: DateTime<Utc>) -> Result<(), StoreEr
         None => {
             let but: Vec<i64> = place.unconfirmed.iter().copied().collect();
             pulls::confirm(tx, row.id, &but)?;
-            issues::confirm(tx, row.id)?;
+            let left: Vec<i64> = place.missing_issues.iter().copied().collect();
+            issues::confirm(tx, row.id, &left)?;
             repositories::observed(tx, row.id, &place.progress(at, tx.now()))
         }
     }
@@ -161,6 +162,7 @@ fn tell(tx: &WriteTx<'_>, repository: &RepositoryRow, pull: &PullRow) -> Result<
         branch: pull.head_branch.clone(),
         head: pull.head.clone(),
         state: if pull.draft { RunState::Running } else { RunState::Done },
+        updated_at: Some(pull.updated_at),
     };
     let task = if pull.state == PullState::Open {
         let (host, name) = (repository.host.clone(), repository.name.clone());

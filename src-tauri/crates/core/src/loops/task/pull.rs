@@ -77,6 +77,7 @@ fn seen(pull: &types::Pull) -> PullHead {
         branch: pull.head.branch.clone(),
         head: pull.head.sha.clone(),
         state: if pull.draft { RunState::Running } else { RunState::Done },
+        updated_at: pull.updated_at,
     }
 }
 
