@@ -45,7 +45,18 @@ pub(crate) fn viewer(state: &State, authorization: Option<&str>) -> Result<Viewe
     };
     let now = state.clock.now();
     let accepted = state.tokens.get(&secret).filter(|token| token.ends.is_none_or(|end| end > now));
-    let Some(token) = accepted else { return Err(refusal(401, "Bad credentials")) };
+    let Some(token) = accepted else {
+        // As GitHub does: beside it stand the figures of whoever asks from this address without a token.
+        let mut reply = refusal(401, "Bad credentials");
+        let reset = (now + chrono::Duration::minutes(50)).timestamp();
+        reply.headers.extend([
+            ("x-ratelimit-limit", "60".to_owned()),
+            ("x-ratelimit-remaining", "5".to_owned()),
+            ("x-ratelimit-reset", reset.to_string()),
+            ("x-ratelimit-resource", "core".to_owned()),
+        ]);
+        return Err(reply);
+    };
     Ok(Viewer { login: token.login.clone(), token: Some(secret), grant: Some(token.grant.clone()) })
 }
 
@@ -91,6 +102,16 @@ impl Viewer {
         let visible = !repo.private
             || (repo.role(&self.login).is_some() && self.has_scope(&["repo"]) && self.reaches(repo));
         if visible { Ok(()) } else { Err(not_found()) }
+    }
+
+    /// A fine-grained token sees of a private repository only what it was given.
+    pub(crate) fn may_read_part(&self, repo: &Repo, permission: &str) -> bool {
+        match &self.grant {
+            Some(Grant::FineGrained { permissions, .. }) if repo.private => {
+                permissions.iter().any(|(name, _)| name == permission)
+            }
+            Some(Grant::FineGrained { .. } | Grant::Classic(_)) | None => true,
+        }
     }
 
     /// Writing needs a role in the repository and a grant that covers it.

@@ -201,7 +201,7 @@ export const accounts = {
             {
               system: "review",
               permission:
-                "Metadata, Contents, Checks: read; Pull requests: read, and write to post reviews",
+                "Metadata, Contents, Issues, Checks, Commit statuses: read; Pull requests: read, and write to post reviews",
               why: "reads pull requests and checks of public repositories",
             },
           ],

@@ -142,6 +142,9 @@ fn named_errors(mut body: Value) -> Value {
         if error["message"].as_str().is_some_and(|text| text.starts_with("Could not resolve")) {
             error["type"] = json!("NOT_FOUND");
         }
+        if error["message"].as_str().is_some_and(|text| text.contains(nodes::NOT_ACCESSIBLE)) {
+            error["type"] = json!("FORBIDDEN");
+        }
     }
     if body["errors"].is_null()
         && let Some(map) = body.as_object_mut()

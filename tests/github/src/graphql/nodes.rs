@@ -53,6 +53,9 @@ pub(crate) fn query<'s>(scene: &'s Scene<'s>) -> Object<'s> {
     })
 }
 
+/// What GitHub says of a part that a token was not given.
+pub(super) const NOT_ACCESSIBLE: &str = "Resource not accessible by personal access token";
+
 /// A repository by its name, today's or an old one, when the viewer may see it.
 fn seen<'s>(scene: &'s Scene<'s>, name: &str) -> Option<&'s Repo> {
     let moved =
@@ -148,6 +151,9 @@ fn repository<'s>(scene: &'s Scene<'s>, repo: &'s Repo) -> Object<'s> {
             Role::Admin => "ADMIN",
         })),
         "defaultBranchRef" => Val::maybe(reference(scene, repo, &repo.default_branch)),
+        "issue" | "issues" if !scene.viewer.may_read_part(repo, "issues") => {
+            Some(Val::Refused(NOT_ACCESSIBLE.to_owned()))
+        }
         "pullRequest" => numbered(args, true),
         "issue" => numbered(args, false),
         "pullRequests" => threads(true, args),

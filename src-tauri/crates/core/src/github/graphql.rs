@@ -67,7 +67,7 @@ enum Place {
     Field(String),
 }
 
-/// The data of a query over ids, and which of them GitHub does not have or does not show.
+/// The data of a query over ids, and which of them GitHub does not have or does not show whole.
 pub(super) struct OfIds<T> {
     pub(super) data: T,
     pub(super) refused: Vec<RefusedId>,
@@ -158,6 +158,7 @@ impl RefusedId {
 /// What of an id was refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RefusedPart {
+    /// What is shown of it, if anything, is not to be used.
     Node,
     /// Fine-grained tokens may see a pull request and not its checks.
     Checks,
@@ -169,6 +170,9 @@ fn refused_id(fault: &Fault) -> Option<RefusedId> {
     let of = match (inside, fault.kind.as_deref()) {
         ([], Some("NOT_FOUND" | "FORBIDDEN")) => RefusedPart::Node,
         ([Place::Field(field), ..], Some("FORBIDDEN")) if field == "statusCheckRollup" => RefusedPart::Checks,
+        // GitHub empties a whole repository where a part that must be there is forbidden, such as its issues;
+        // that says nothing of the others.
+        (_, Some("FORBIDDEN")) if list == "repositories" => RefusedPart::Node,
         (_, _) => return None,
     };
     Some(RefusedId { list: list.clone(), place: *place, of, error: refused(fault, 1) })

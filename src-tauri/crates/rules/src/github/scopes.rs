@@ -60,7 +60,7 @@ const WANTS: [Want; 13] = [
         System::Review,
         Need::Required,
         "public_repo",
-        "Metadata, Contents, Checks: read; Pull requests: read, and write to post reviews",
+        "Metadata, Contents, Issues, Checks, Commit statuses: read; Pull requests: read, and write to post reviews",
         "reads pull requests and checks of public repositories",
     ),
     want(

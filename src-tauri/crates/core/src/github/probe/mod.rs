@@ -138,19 +138,21 @@ impl Reader {
         }
         let why = |list: &str, place: usize| {
             let found = refused.iter().find(|one| one.is(list, place, RefusedPart::Node));
-            found.map(|one| one.error.clone()).ok_or_else(unexplained)
+            found.map(|one| one.error.clone())
         };
         let hidden = |place: usize| refused.iter().any(|one| one.is("pulls", place, RefusedPart::Checks));
         let mut whole = Probe { pulls: Vec::new(), repositories: Vec::new(), at };
         for (place, node) in data.pulls.into_iter().enumerate() {
-            whole.pulls.push(match node {
-                Some(node) => Some((PullNumber(node.number), glimpse(node, hidden(place))?)),
-                None => why("pulls", place).map(|_| None)?,
+            whole.pulls.push(match (why("pulls", place), node) {
+                (Some(_), _) => None,
+                (None, Some(node)) => Some((PullNumber(node.number), glimpse(node, hidden(place))?)),
+                (None, None) => return Err(unexplained()),
             });
         }
         for (place, node) in data.repositories.into_iter().enumerate() {
-            whole.repositories.push(match node {
-                Some(node) => Ok(RepositoryGlimpse {
+            whole.repositories.push(match (why("repositories", place), node) {
+                (Some(error), _) => Err(error),
+                (None, Some(node)) => Ok(RepositoryGlimpse {
                     full_name: node.name_with_owner,
                     private: node.is_private,
                     archived: node.is_archived,
@@ -159,7 +161,7 @@ impl Reader {
                     open_pulls: node.pull_requests.total_count,
                     open_issues: node.issues.total_count,
                 }),
-                None => Err(why("repositories", place)?),
+                (None, None) => return Err(unexplained()),
             });
         }
         Ok(whole)
@@ -263,7 +265,7 @@ impl Reader {
         }
         let is = |place: usize, part: RefusedPart| refused.iter().any(|one| one.is("nodes", place, part));
         let detail = |(place, node): (usize, Option<DetailNode>)| match node {
-            None if is(place, RefusedPart::Node) => Ok(None),
+            _ if is(place, RefusedPart::Node) => Ok(None),
             None => Err(unexplained()),
             Some(node) => Ok(Some(PullDetail {
                 node_id: node.id,
