@@ -112,7 +112,7 @@ impl From<GitHubError> for ApiError {
     fn from(error: GitHubError) -> Self {
         let code = match &error {
             GitHubError::Auth => ErrorCode::SignedOut,
-            GitHubError::NotFound | GitHubError::Gone => ErrorCode::NotFound,
+            GitHubError::NotFound | GitHubError::Gone | GitHubError::Replaced => ErrorCode::NotFound,
             GitHubError::Forbidden { .. }
             | GitHubError::Moved { .. }
             | GitHubError::Validation { .. }

@@ -19,6 +19,8 @@ pub enum GitHubError {
     Moved { to: Option<String> },
     #[error("this was removed from GitHub")]
     Gone,
+    #[error("this name is another repository now than the one that was seen here")]
+    Replaced,
     #[error("GitHub refused the request as it was written")]
     Validation { said: Option<Untrusted> },
     #[error("GitHub's state has changed since it was read")]
@@ -71,6 +73,7 @@ impl GitHubError {
             Self::NotFound => "not_found",
             Self::Moved { .. } => "moved",
             Self::Gone => "gone",
+            Self::Replaced => "replaced",
             Self::Validation { .. } => "validation",
             Self::Conflict { .. } => "conflict",
             Self::RateLimited { .. } => "rate_limited",
@@ -91,7 +94,7 @@ impl GitHubError {
         let word = match self {
             Self::RateLimited { .. } | Self::SecondaryLimited { .. } => "rate-limited",
             Self::Auth => "not-authenticated",
-            Self::NotFound => "not-found",
+            Self::NotFound | Self::Replaced => "not-found",
             Self::Network(_) | Self::Tls(_) | Self::Timeout(_) | Self::CaptivePortal => "forge-unreachable",
             Self::Malformed(_) => "unparseable-json",
             Self::Truncated(_) | Self::TooLarge(_) => "truncated",
@@ -115,6 +118,9 @@ impl GitHubError {
             Self::NotFound => "check the name, and that the token may see a private repository".to_owned(),
             Self::Moved { .. } => "put the new name into config.yaml".to_owned(),
             Self::Gone => "take it out of config.yaml if it does not come back".to_owned(),
+            Self::Replaced => {
+                "if it is the one you mean, stop watching it and watch it again; what it may do is asked anew".to_owned()
+            }
             Self::Validation { .. } => "this is a fault of Steward; please report it with the log".to_owned(),
             Self::Conflict { .. } => "Steward reads again and decides anew".to_owned(),
             Self::RateLimited { until } | Self::SecondaryLimited { until } => {
@@ -145,6 +151,7 @@ impl GitHubError {
             | Self::NotFound
             | Self::Moved { .. }
             | Self::Gone
+            | Self::Replaced
             | Self::RateLimited { .. }
             | Self::SecondaryLimited { .. }
             | Self::Server { .. }
@@ -172,6 +179,7 @@ impl GitHubError {
             | Self::NotFound
             | Self::Moved { .. }
             | Self::Gone
+            | Self::Replaced
             | Self::Validation { .. }
             | Self::Conflict { .. }
             | Self::RateLimited { .. }
@@ -197,6 +205,7 @@ impl GitHubError {
             | Self::NotFound
             | Self::Moved { .. }
             | Self::Gone
+            | Self::Replaced
             | Self::Validation { .. }
             | Self::Conflict { .. }
             | Self::RateLimited { .. }

@@ -119,6 +119,7 @@ fn unsent(error: GitHubError) -> NotDone {
         | GitHubError::NotFound
         | GitHubError::Moved { .. }
         | GitHubError::Gone
+        | GitHubError::Replaced
         | GitHubError::Validation { .. }
         | GitHubError::Conflict { .. }
         | GitHubError::RateLimited { .. }
@@ -141,6 +142,7 @@ fn is_certain(error: &GitHubError) -> bool {
         | GitHubError::NotFound
         | GitHubError::Moved { .. }
         | GitHubError::Gone
+        | GitHubError::Replaced
         | GitHubError::Validation { .. }
         | GitHubError::Conflict { .. }
         | GitHubError::RateLimited { .. }

@@ -153,6 +153,7 @@ pub(super) fn again(error: &GitHubError, now: DateTime<Utc>) -> Duration {
         | GitHubError::NotFound
         | GitHubError::Moved { .. }
         | GitHubError::Gone
+        | GitHubError::Replaced
         | GitHubError::Validation { .. }
         | GitHubError::Tls(_)
         | GitHubError::Malformed(_)

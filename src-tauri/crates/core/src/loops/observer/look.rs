@@ -113,6 +113,7 @@ fn outcome_of(error: &GitHubError) -> Outcome {
         | GitHubError::NotFound
         | GitHubError::Moved { .. }
         | GitHubError::Gone
+        | GitHubError::Replaced
         | GitHubError::Validation { .. }
         | GitHubError::Conflict { .. }
         | GitHubError::TooLarge(_) => Outcome::Incomplete,
@@ -207,6 +208,7 @@ mod tests {
             (GitHubError::NotFound, Outcome::Incomplete),
             (GitHubError::Moved { to: None }, Outcome::Incomplete),
             (GitHubError::Gone, Outcome::Incomplete),
+            (GitHubError::Replaced, Outcome::Incomplete),
             (GitHubError::Validation { said: None }, Outcome::Incomplete),
             (GitHubError::Conflict { said: None }, Outcome::Incomplete),
         ] {

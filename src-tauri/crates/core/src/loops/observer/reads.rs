@@ -27,6 +27,16 @@ pub(super) async fn meet(reader: &Reader, places: &mut [Place]) -> Result<(), Ha
     Ok(())
 }
 
+/// Why a repository that was seen before is not there: another may have its name now. Nothing that was seen
+/// or allowed of the one is true of the other.
+async fn lost(reader: &Reader, place: &Place) -> Result<GitHubError, Halt> {
+    match reader.repo(&place.row.name).await {
+        Ok(answer) if place.node_id.as_ref() != Some(&answer.value.node_id) => Ok(GitHubError::Replaced),
+        Ok(_) => Ok(GitHubError::NotFound),
+        Err(error) => of_one(error),
+    }
+}
+
 /// Looks at everything that is known; gives GitHub's time when it began to answer.
 pub(super) async fn probe(reader: &Reader, places: &mut [Place]) -> Result<DateTime<Utc>, Halt> {
     let (mut pulls, mut pull_ids, mut homes, mut home_ids) = (vec![], vec![], vec![], vec![]);
@@ -47,6 +57,7 @@ pub(super) async fn probe(reader: &Reader, places: &mut [Place]) -> Result<DateT
                 }
                 place.glimpse = Some(glimpse);
             }
+            Err(GitHubError::NotFound) => place.fault = Some(lost(reader, place).await?),
             Err(error) => place.fault = Some(of_one(error)?),
         }
     }
