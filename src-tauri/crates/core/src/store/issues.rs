@@ -67,11 +67,12 @@ pub fn get(tx: &ReadTx<'_>, repository: RepositoryId, number: i64) -> Result<Opt
     )
 }
 
-/// Notes that GitHub confirmed how many are open in a repository, and so each of them, now.
-pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId) -> Result<(), StoreError> {
+/// Notes that GitHub confirmed how many are open in a repository, and so each of them, now, but for these.
+pub fn confirm(tx: &WriteTx<'_>, repository: RepositoryId, but: &[i64]) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE issues SET seen_at = :now WHERE repository = :repository AND state = 'open'",
-        named_params! { ":now": At(tx.now()), ":repository": repository.0 },
+        "UPDATE issues SET seen_at = :now
+         WHERE repository = :repository AND state = 'open' AND number NOT IN (SELECT value FROM json_each(:but))",
+        named_params! { ":now": At(tx.now()), ":repository": repository.0, ":but": sql::to_json(&but)? },
     )?;
     Ok(())
 }

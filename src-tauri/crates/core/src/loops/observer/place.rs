@@ -148,7 +148,8 @@ impl Place {
     pub fn progress(&self, at: DateTime<Utc>, now: DateTime<Utc>) -> Progress {
         let before = Progress { searched_to: Some(at), ..self.row.progress };
         match &self.glimpse {
-            Some(glimpse) if self.listed => {
+            // With some still to be read, the lists are read again: the counts differ until the last is.
+            Some(glimpse) if self.listed && self.missing_issues.is_empty() => {
                 let (pulls, issues) = self.count(glimpse);
                 let (extra_pulls, extra_issues) = (pulls.extra(), issues.extra());
                 Progress { listed_at: Some(now), extra_pulls, extra_issues, ..before }
