@@ -153,7 +153,8 @@ impl HostBudget {
     pub(super) fn reserved(&self, account: &str) -> Option<DateTime<Utc>> {
         let now = self.clock.now();
         let state = self.lock();
-        let figures = state.rows.values().filter(|row| row.account == account);
+        // Figures of a clock that was ahead hold nobody, as little as its pauses do.
+        let figures = state.rows.values().filter(|row| row.account == account && row.seen_at <= now);
         let used_up = figures
             .filter(|row| matches!(row.resource.as_str(), "core" | "graphql"))
             .filter_map(|row| observing::reserved(row.remaining?, row.quota?, row.reset_at?, now));

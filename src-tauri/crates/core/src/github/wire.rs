@@ -4,7 +4,7 @@ pub(super) mod write;
 
 use std::io::Read;
 use std::sync::Arc;
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use http::header::{
@@ -36,6 +36,8 @@ const MAX_REFUSAL: usize = 64 * 1024;
 const MAX_REDIRECTS: usize = 3;
 /// Requests under way at once; GitHub asks for few.
 const AT_ONCE: usize = 4;
+/// After so many bytes of kept answers room is made among them.
+const SHRINK_AFTER: usize = 4 << 20;
 
 /// The line to one host for one account. What is here only reads, and reads again; a write is in [`write`].
 pub(super) struct Wire {
@@ -52,6 +54,8 @@ pub(super) struct Wire {
     max_body: usize,
     at_once: Semaphore,
     pace: Pace,
+    /// Bytes of answers kept since room was last made for them.
+    grown: AtomicUsize,
     /// The most nodes that one query asks for; it shrinks when GitHub finds a page too heavy.
     pub(super) page: AtomicUsize,
 }
@@ -116,6 +120,7 @@ impl Wire {
             max_body: parts.max_body,
             at_once: Semaphore::new(AT_ONCE),
             pace: parts.pace,
+            grown: AtomicUsize::new(0),
             page: AtomicUsize::new(usize::MAX),
         })
     }
@@ -280,7 +285,10 @@ impl Wire {
                 if let Some(limit) = budget::limit_of(status, &headers, &message) {
                     return Err(self.budget.stop(limit, &heard).await);
                 }
-                self.budget.note(&heard).await;
+                // A token that is not accepted is answered with the figures of nobody.
+                if status != 401 {
+                    self.budget.note(&heard).await;
+                }
                 if let (404 | 410 | 451, Ask::Page(url, Memory::Used), Some(_)) = (status, ask, &held) {
                     self.forget(url).await;
                 }
@@ -345,8 +353,18 @@ impl Wire {
     /// Keeps an answer, or notes that the kept one was confirmed. A full disk takes the cache, not the answer.
     async fn remember(&self, url: &str, cached: Option<Cached>) {
         let (account, key) = (self.account.clone(), url.to_owned());
+        let more = cached.as_ref().map_or(0, |cached| cached.body.len());
+        let grown = self.grown.fetch_add(more, Ordering::Relaxed) + more;
+        // Counting what is held reads all of it, so it is done after a while's growth.
+        let shrinks = grown >= SHRINK_AFTER;
+        if shrinks {
+            self.grown.store(0, Ordering::Relaxed);
+        }
         let kept = self.store.write(Durability::Normal, move |tx| match cached {
-            Some(cached) => http_cache::keep(tx, &account, &key, &cached),
+            Some(cached) => {
+                http_cache::keep(tx, &account, &key, &cached)?;
+                if shrinks { http_cache::shrink(tx, http_cache::MAX_TOTAL).map(drop) } else { Ok(()) }
+            }
             None => http_cache::confirm(tx, &account, &key),
         });
         if let Err(error) = kept.await {

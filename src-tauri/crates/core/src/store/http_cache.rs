@@ -28,8 +28,8 @@ pub fn find(tx: &ReadTx<'_>, account: &str, url: &str) -> Result<Option<Cached>,
     )
 }
 
-/// Keeps an answer in place of the one before; a body over [`MAX_BODY`] only drops the old one.
-/// The answers that were confirmed longest ago make room.
+/// Keeps an answer in place of the one before; a body over [`MAX_BODY`] only drops the old one. Room is made
+/// by [`shrink`].
 pub fn keep(tx: &WriteTx<'_>, account: &str, url: &str, cached: &Cached) -> Result<(), StoreError> {
     if cached.body.len() > MAX_BODY {
         return forget(tx, account, url);
@@ -44,7 +44,6 @@ pub fn keep(tx: &WriteTx<'_>, account: &str, url: &str, cached: &Cached) -> Resu
             ":body": cached.body, ":at": At(tx.now()),
         },
     )?;
-    shrink(tx, MAX_TOTAL)?;
     Ok(())
 }
 
