@@ -301,8 +301,7 @@ fn is_plain(name: &str) -> bool {
 
 /// True when it is the objects that git does not take in, not the way to them.
 fn is_fault(detail: &str) -> bool {
-    detail.starts_with("object ")
-        || ["fsck", "index-pack", "unpack-objects"].iter().any(|w| detail.contains(w))
+    detail.starts_with("object ") || detail.contains("fsck error")
 }
 
 #[cfg(test)]
