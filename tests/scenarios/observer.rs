@@ -1,5 +1,6 @@
 //! The observer on the GitHub double: what it sees, what it costs, and what it does when GitHub fails.
 
+mod apart;
 mod cost;
 mod faults;
 mod hosted;

@@ -9,14 +9,14 @@ mod reads;
 mod record;
 pub mod standing;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use chrono::{DateTime, TimeDelta, Utc};
 use steward_rules::ids::RepoName;
 use steward_rules::observing::{self, ObserverState, Outcome, Waited};
 use tokio::sync::watch;
-use tokio::task::JoinSet;
+use tokio::task::{Id, JoinError, JoinSet};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
@@ -38,7 +38,9 @@ type Key = (String, String);
 pub struct Observer {
     ctx: Ctx,
     lanes: BTreeMap<Key, Lane>,
-    running: JoinSet<(Key, Result<Report, StoreError>)>,
+    running: JoinSet<Result<Report, StoreError>>,
+    /// Whose looks they are.
+    keys: HashMap<Id, Key>,
     last_tick: Option<DateTime<Utc>>,
     /// The count of sign-ins when it was last looked at.
     signed_in: Option<u64>,
@@ -81,7 +83,14 @@ impl Lane {
 
 impl Observer {
     pub fn new(ctx: Ctx) -> Self {
-        Self { ctx, lanes: BTreeMap::new(), running: JoinSet::new(), last_tick: None, signed_in: None }
+        Self {
+            ctx,
+            lanes: BTreeMap::new(),
+            running: JoinSet::new(),
+            keys: HashMap::new(),
+            last_tick: None,
+            signed_in: None,
+        }
     }
 
     /// Runs until `stop`. `topics` tells when a table changed, and `heard` what each turn came to.
@@ -109,13 +118,7 @@ impl Observer {
                     }
                     Err(_) => return,
                 },
-                Some(done) = self.running.join_next() => {
-                    let result = match done {
-                        Ok((key, result)) => self.ended(key, result).await,
-                        Err(error) => Err(StoreError::Value(format!("a look ended badly: {error}"))),
-                    };
-                    heard(result);
-                }
+                Some(done) = self.running.join_next_with_id() => heard(self.done(done).await),
                 _ = topics.changed(), if on => told = true,
                 _ = every.tick(), if on => {}
             }
@@ -152,7 +155,8 @@ impl Observer {
             (lane.is_running, lane.again, begun) = (true, false, true);
             let (ctx, account, names, key) =
                 (self.ctx.clone(), lane.account.clone(), lane.names.clone(), key.clone());
-            self.running.spawn(async move { (key, look::look(&ctx, &account, &names).await) });
+            let running = self.running.spawn(async move { look::look(&ctx, &account, &names).await });
+            self.keys.insert(running.id(), key);
         }
         if begun { self.say(&config, takes_wish).await } else { Ok(()) }
     }
@@ -169,13 +173,25 @@ impl Observer {
     /// One turn with all its looks, for whoever drives the observer by hand.
     pub async fn whole_turn(&mut self) -> Result<(), StoreError> {
         self.step(true).await?;
-        while let Some(done) = self.running.join_next().await {
-            match done {
-                Ok((key, result)) => self.ended(key, result).await?,
-                Err(error) => return Err(StoreError::Value(format!("a look ended badly: {error}"))),
-            }
+        while let Some(done) = self.running.join_next_with_id().await {
+            self.done(done).await?;
         }
         Ok(())
+    }
+
+    /// Takes what a look came to. One that panicked is a failed one, so that its lane looks again.
+    async fn done(
+        &mut self,
+        done: Result<(Id, Result<Report, StoreError>), JoinError>,
+    ) -> Result<(), StoreError> {
+        let (id, result) = match done {
+            Ok(done) => done,
+            Err(error) => (error.id(), Err(StoreError::Value(format!("a look ended badly: {error}")))),
+        };
+        match self.keys.remove(&id) {
+            Some(key) => self.ended(key, result).await,
+            None => result.map(drop),
+        }
     }
 
     /// Brings the lanes in line with the config file; a new one is due at once.
