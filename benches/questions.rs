@@ -83,8 +83,8 @@ fn processor() -> Result<Duration> {
     for who in [UsageWho::RUSAGE_SELF, UsageWho::RUSAGE_CHILDREN] {
         let usage = getrusage(who)?;
         for time in [usage.user_time(), usage.system_time()] {
-            let micros = time.tv_sec() * 1_000_000 + i64::from(time.tv_usec());
-            sum += Duration::from_micros(micros.unsigned_abs());
+            sum += Duration::from_secs(u64::try_from(time.tv_sec())?)
+                + Duration::from_micros(u64::try_from(time.tv_usec())?);
         }
     }
     Ok(sum)
