@@ -115,6 +115,23 @@ describe("the window", () => {
     expect(host.asked("inbox_mark")).toEqual([{ id: 2, action: { action: "read" } }]);
   });
 
+  test("j stays in the list on an entry that opens on a page of its own, Enter goes there", async () => {
+    host.answers.inbox_list = () => ({
+      entries: [entry(7, { kind: "incident", target: "settings/accounts?octo@github.com" })],
+      total: 1,
+      unread: 1,
+      more: false,
+    });
+    render(App);
+    await screen.findByTestId("entry-7");
+    await type("j");
+    await vi.waitFor(() => expect(document.activeElement?.getAttribute("data-entry")).toBe("7"));
+    expect(location.hash).toBe("#/inbox");
+    expect(screen.getByText("It opens on its own page")).toBeTruthy();
+    await type("Enter");
+    await vi.waitFor(() => expect(location.hash).toBe("#/settings/accounts"));
+  });
+
   test("e is done, moves on, and can be undone from its toast", async () => {
     await inbox();
     await type("j");
