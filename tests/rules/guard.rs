@@ -36,6 +36,7 @@ fn ask() -> Ask {
         head: Some(sha(HEAD)),
         account: "octo".to_owned(),
         approved: false,
+        turned_down: false,
         step: Step::Send,
     }
 }
@@ -114,6 +115,13 @@ fn what_holds_an_effect_back(#[case] change: fn(&mut Holds), #[case] expected: &
     assert_eq!(way(&ask(), &act(), &holds), expected);
     // A yes of the person lifts none of it.
     assert_eq!(way(&Ask { approved: true, ..ask() }, &act(), &holds), expected);
+}
+
+#[test]
+fn what_was_turned_down_once_never_goes_out_by_itself() {
+    let again = Ask { turned_down: true, ..ask() };
+    assert_eq!(way(&again, &act(), &free()), "suggest");
+    assert_eq!(way(&Ask { approved: true, ..again }, &act(), &free()), "go comment_review octo/app");
 }
 
 #[rstest]

@@ -357,6 +357,7 @@ fn permit(host: &str, account: &str, step: Step) -> steward_rules::guard::Effect
         head: None,
         account: account.to_owned(),
         approved: false,
+        turned_down: false,
         step,
     };
     let holds = Holds {

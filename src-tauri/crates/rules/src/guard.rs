@@ -34,6 +34,9 @@ pub struct Ask {
     pub account: String,
     /// The person said yes to exactly this.
     pub approved: bool,
+    /// An earlier text of the same effect was turned down, or somebody removed it: without a yes none goes
+    /// out.
+    pub turned_down: bool,
     pub step: Step,
 }
 
@@ -205,7 +208,7 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
     {
         return Way::Obsolete(gone);
     }
-    if !ask.approved && !power.acts(ask.class) {
+    if !ask.approved && (ask.turned_down || !power.acts(ask.class)) {
         return Way::Suggest;
     }
     if let Some(why) = &holds.paused {

@@ -22,6 +22,10 @@ async fn newer(office: &Office, world: &World, summary: &str) {
     office.review_of(1, &head, summary).await;
 }
 
+async fn person(office: &Office) -> Api {
+    Api::open(&office.home, Caller::Person).await.unwrap()
+}
+
 /// What stands below the pull request.
 fn said(world: &World) -> Vec<String> {
     world.repo("octo/app").pull(1).comments().into_iter().map(|(.., body)| body).collect()
@@ -43,4 +47,70 @@ async fn the_text_that_goes_out_is_the_one_that_was_judged_and_journalled() {
     assert!(row.content.contains("Look again."), "the newer one took its place: {}", row.content);
     assert_eq!(said(&world), [row.content]);
     assert_eq!(office.trail().await, ["wanted", "obsolete", "wanted", "intended", "posted", "done"]);
+}
+
+#[tokio::test]
+async fn a_no_stands_for_every_later_text_about_the_head() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    let person = person(&office).await;
+    api::dismiss(&person, ById { id }).await.unwrap();
+    // Neither the next review nor the one after that speaks by itself.
+    for summary in ["Look again.", "And again."] {
+        newer(&office, &world, summary).await;
+        let row = office.drive(id).await;
+        assert_eq!((row.state, row.is_approved()), (State::Suggested, false), "{summary}");
+        assert!(row.content.contains(summary), "{}", row.content);
+        assert_eq!((office.suggestions().await.len(), posts(&world)), (1, 0), "{summary}");
+        let why = api::show(&person, ById { id }).await.unwrap().reason.unwrap();
+        assert_eq!(why.code, "turned_down");
+    }
+    // A yes lets exactly that one out.
+    office.approve(id).await;
+    assert_eq!(office.carry(id).await.state, State::Done);
+    assert!(said(&world).len() == 1 && said(&world)[0].contains("And again."));
+    office.trail().await;
+}
+
+#[tokio::test]
+async fn what_somebody_removed_is_not_said_in_other_words() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    let mut sending = Sending::new(id);
+    for _ in 0..3 {
+        sending.step(&office.ctx).await.unwrap();
+    }
+    world.repo("octo/app").pull(1).delete_comment("octo", own(&world, 1)[0]);
+    assert_eq!(stands(&office.carry(id).await), (State::Failed, Some("removed")));
+    newer(&office, &world, "Look again.").await;
+    let row = office.drive(id).await;
+    assert_eq!((row.state, posts(&world)), (State::Suggested, 1));
+    // Nothing of the first one is told of the second.
+    assert_eq!((row.attempt, row.looks, row.posted, row.evidence), (0, 0, None, None));
+    assert_eq!(office.suggestions().await[0].1, "send?");
+    office.approve(id).await;
+    assert_eq!(office.carry(id).await.state, State::Done);
+    assert!(said(&world).len() == 1 && said(&world)[0].contains("Look again."));
+    office.trail().await;
+}
+
+#[tokio::test]
+async fn a_new_text_has_all_its_attempts() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    world.when(POST).always().answers(Fault::Status(502));
+    let row = office.carry(id).await;
+    assert_eq!((stands(&row), row.attempt), ((State::Failed, Some("gave_up")), 5));
+    world.calm();
+    newer(&office, &world, "Look again.").await;
+    let row = office.carry(id).await;
+    assert_eq!((row.state, row.attempt), (State::Done, 1), "{row:?}");
+    assert!(said(&world).len() == 1 && said(&world)[0].contains("Look again."));
+    assert!(office.suggestions().await.is_empty(), "what failed before wants nobody any more");
 }

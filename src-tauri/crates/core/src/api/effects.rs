@@ -184,6 +184,10 @@ fn reason(row: &EffectRow) -> Option<v::StatusReason> {
         let message = "it was sent, and cannot be taken back here".to_owned();
         return Some(v::StatusReason { code: "sent".to_owned(), message, hint: None });
     }
+    if row.state == State::Suggested && row.turned_down {
+        let message = wording::effect::turned_down();
+        return Some(v::StatusReason { code: "turned_down".to_owned(), message, hint: None });
+    }
     let code = row.why.clone()?;
     Some(v::StatusReason {
         message: row.detail.as_deref().map(convert::line).unwrap_or_default(),

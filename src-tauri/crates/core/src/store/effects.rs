@@ -62,6 +62,8 @@ pub struct EffectRow {
     pub outcome_at: Option<DateTime<Utc>>,
     pub posted: Option<i64>,
     pub evidence: Option<String>,
+    /// A person said no to a text of this key, or somebody removed one: none goes out by itself any more.
+    pub turned_down: bool,
     /// The task of its review, and whether the review is stale by now.
     pub task: Option<TaskId>,
     pub stale: Option<StaleReason>,
@@ -142,13 +144,14 @@ struct Trail {
 const FROM: &str = "effects e LEFT JOIN reviews r ON r.id = e.review";
 const COLUMNS: &str = "e.id, e.key, e.class, e.host, e.repository, e.number, e.head, e.account, e.review, e.content,
     e.state, e.why, e.detail, e.attempt, e.looks, e.retry_at, e.created_at, e.decided_by, e.intent_at, e.outcome_at,
-    e.posted, e.evidence, r.task AS task, r.stale_reason AS stale";
+    e.posted, e.evidence, e.turned_down, r.task AS task, r.stale_reason AS stale";
 /// In the words of the partial index `effects_open`: SQLite takes it for a query that has them, and for none
 /// that has fewer states alone.
 const OPEN: &str = "e.state IN ('wanted', 'suggested', 'approved', 'intended')";
 
-/// Puts an effect in, once per key. One that was not sent yet is replaced, and a yes to the older text
-/// with it; one that is being sent or was sent stays. True when the row is as asked now.
+/// Puts an effect in, once per key. One that was not sent yet is replaced, and with it a yes to the older
+/// text and what was counted of its sending, but not a no; one that is being sent or was sent stays. True
+/// when the row is as asked now.
 pub fn put(tx: &WriteTx<'_>, new: &NewEffect) -> Result<(i64, bool), StoreError> {
     let (state, why) = match &new.start {
         Start::Wanted => (State::Wanted, None),
@@ -165,7 +168,8 @@ pub fn put(tx: &WriteTx<'_>, new: &NewEffect) -> Result<(i64, bool), StoreError>
          ON CONFLICT (key) DO UPDATE SET
             account = excluded.account, review = excluded.review, content = excluded.content,
             state = excluded.state, why = excluded.why, detail = excluded.detail, retry_at = NULL,
-            created_at = excluded.created_at, decided_by = excluded.decided_by, outcome_at = excluded.outcome_at
+            created_at = excluded.created_at, decided_by = excluded.decided_by, outcome_at = excluded.outcome_at,
+            attempt = 0, looks = 0, posted = NULL, evidence = NULL
          WHERE effects.state NOT IN ('intended', 'done')",
         named_params! {
             ":key": new.key, ":class": sql::to_word(&new.class)?, ":host": new.host,
@@ -183,6 +187,16 @@ pub fn put(tx: &WriteTx<'_>, new: &NewEffect) -> Result<(i64, bool), StoreError>
         trail(tx, id, "runtime", None)?;
     }
     Ok((id, changed > 0))
+}
+
+/// True when a text of this key was turned down or removed before.
+pub fn turned_down(tx: &ReadTx<'_>, key: &str) -> Result<bool, StoreError> {
+    let found = tx.query_opt(
+        "SELECT turned_down FROM effects WHERE key = :key",
+        named_params! { ":key": key },
+        |row| row.get("turned_down"),
+    )?;
+    Ok(found.unwrap_or(false))
 }
 
 /// The effect of this number.
@@ -293,7 +307,7 @@ pub fn approve(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
 pub fn dismiss(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
     let changed = tx.execute(
         "UPDATE effects SET state = 'dismissed', why = NULL, detail = NULL, retry_at = NULL, outcome_at = :now,
-                decided_by = 'person'
+                decided_by = 'person', turned_down = 1
          WHERE id = :id AND state IN ('suggested', 'wanted', 'approved', 'failed')",
         named_params! { ":id": id, ":now": At(tx.now()) },
     )?;
@@ -375,6 +389,15 @@ pub fn finish(tx: &WriteTx<'_>, id: i64, made: u64, address: Option<&str>) -> Re
         named_params! { ":id": id, ":now": At(tx.now()), ":made": made as i64, ":address": address },
     )?;
     changed_by(tx, changed, id, "runtime")
+}
+
+/// It was there, and somebody took it away.
+pub fn removed(tx: &WriteTx<'_>, id: i64, why: &Why) -> Result<bool, StoreError> {
+    if !end(tx, id, State::Failed, why)? {
+        return Ok(false);
+    }
+    tx.execute("UPDATE effects SET turned_down = 1 WHERE id = :id", named_params! { ":id": id })?;
+    Ok(true)
 }
 
 /// It does not go out: it failed, or what it was decided for is no longer so.
@@ -482,6 +505,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
         outcome_at: sql::time_opt(row, "outcome_at")?,
         posted: row.get("posted")?,
         evidence: row.get("evidence")?,
+        turned_down: row.get("turned_down")?,
         task: row.get::<_, Option<i64>>("task")?.map(TaskId),
         stale: sql::word_opt(row, "stale")?,
     })

@@ -44,6 +44,12 @@ pub fn gone(gone: &Gone) -> String {
     }
 }
 
+/// Why an effect waits for the person where others of its class go out by themselves.
+pub fn turned_down() -> String {
+    "an earlier text about this commit was turned down or deleted, so this one does not go out by itself"
+        .to_owned()
+}
+
 /// The next step for a reason of the journal; `None` when there is none to take.
 pub fn hint(slug: &str) -> Option<&'static str> {
     match slug {

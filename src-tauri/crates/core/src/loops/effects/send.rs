@@ -119,7 +119,11 @@ impl Sending {
             }
             Next::Removed => {
                 let why = Why::new("removed", "it may have been there, and somebody deleted a comment since");
-                fail(ctx, id, why).await?;
+                let removed = move |tx: &WriteTx<'_>| match effects::removed(tx, id, &why)? {
+                    true => want::suggest(tx, id, None),
+                    false => Ok(()),
+                };
+                ctx.store.write(Durability::Full, removed).await?;
                 Ok(Progress::Rests)
             }
             Next::Send => match decide(ctx, id, seen).await? {
@@ -399,6 +403,7 @@ fn judged(
         head: row.head.clone(),
         account: row.account.clone(),
         approved: row.is_approved(),
+        turned_down: row.turned_down,
         step,
     };
     Ok(Some(guard::judge(&ask, &power, holds, now)))

@@ -40,6 +40,7 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
     let Some(repo) = RepoName::parse(&subject.repository) else { return Ok(()) };
     let Some(account) = account(config, &subject.host, &repo) else { return Ok(()) };
     let power = powers::read(tx, config)?.in_force.of(&subject.host, &repo);
+    let key = key(EffectClass::CommentReview, &subject, review.sha.as_str());
     let ask = Ask {
         class: EffectClass::CommentReview,
         host: subject.host.clone(),
@@ -48,6 +49,7 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
         head: Some(review.sha.clone()),
         account: account.clone(),
         approved: false,
+        turned_down: effects::turned_down(tx, &key)?,
         step: Step::Send,
     };
     // Only the power decides here; whatever may hold it back is read when it is sent.
@@ -85,7 +87,7 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
         }
     };
     let new = NewEffect {
-        key: key(EffectClass::CommentReview, &subject, review.sha.as_str()),
+        key,
         class: EffectClass::CommentReview,
         host: subject.host.clone(),
         repository: subject.repository.clone(),
