@@ -95,10 +95,15 @@ impl Desk {
     }
 }
 
+/// A command with an answer typed at its question.
+fn answered(desk: &Desk, args: &[&str], question: &str, answer: &str) -> Ran {
+    let mut command = pty::command(&desk.home, steward(), args, &[("STEWARD_GITHUB_TOKEN", TOKEN)]);
+    pty::typed(&mut command, question, answer).0
+}
+
 /// `steward config confirm` with an answer typed at its question.
 fn typed(desk: &Desk, answer: &str) -> Ran {
-    let mut command = pty::command(&desk.home, steward(), &["config", "confirm"], &[]);
-    pty::typed(&mut command, "in force: ", answer).0.ok()
+    answered(desk, &["config", "confirm"], "in force: ", answer).ok()
 }
 
 #[test]
@@ -138,10 +143,19 @@ fn a_suggestion_is_shown_whole_and_sent_once() {
     let refused = pty::script(&desk.home, steward(), &["inbox", "send", "1", "--json"], &[]);
     assert_eq!(refused.json()["error"]["code"], "not_a_person");
     // Nobody confirmed yet that this repository may hear anything.
-    let early = desk.person(&["inbox", "send", "1", "--json"]);
+    let hash =
+        desk.person(&["inbox", "show", "1", "--json"]).ok().json()["hash"].as_str().unwrap().to_owned();
+    assert!(shown.stdout.contains(&hash), "{shown:?}");
+    let early = desk.person(&["inbox", "send", "1", "--hash", &hash, "--json"]);
     assert_eq!((early.code, early.json()["error"]["code"].as_str()), (1, Some("refused")));
     desk.confirm();
-    let sent = desk.person(&["inbox", "send", "1", "--json"]).ok().json();
+    // A script says which text it read; another one is refused, and so is none.
+    let other = desk.person(&["inbox", "send", "1", "--hash", &"0".repeat(64), "--json"]);
+    assert_eq!((other.code, other.json()["error"]["code"].as_str()), (1, Some("refused")));
+    let none = desk.person(&["inbox", "send", "1", "--json"]);
+    assert_eq!((none.code, none.json()["error"]["code"].as_str()), (2, Some("bad_request")));
+    assert!(desk.world.repo("octo/app").pull(1).comments().is_empty());
+    let sent = desk.person(&["inbox", "send", "1", "--hash", &hash, "--json"]).ok().json();
     assert_eq!(sent["state"], "done", "{sent}");
     let said = desk.world.repo("octo/app").pull(1).comments();
     assert_eq!(
@@ -159,6 +173,19 @@ fn a_suggestion_is_shown_whole_and_sent_once() {
         ["effect.suggested", "effect.approved", "effect.intended", "effect.posted", "effect.done"]
     );
     desk.world.assert_contract();
+}
+
+#[test]
+fn at_the_terminal_the_text_is_shown_and_sent_on_a_typed_yes() {
+    let desk = Desk::new("mode: suggest");
+    let text = desk.suggest();
+    desk.confirm();
+    let no = answered(&desk, &["inbox", "send", "1"], "send this: ", "no").ok();
+    assert!(no.stderr.contains(&text) && no.stdout.contains("nothing was sent"), "{no:?}");
+    assert!(desk.world.repo("octo/app").pull(1).comments().is_empty());
+    let yes = answered(&desk, &["inbox", "send", "1"], "send this: ", "yes").ok();
+    assert!(yes.stderr.contains(&text) && yes.stdout.contains("sent: "), "{yes:?}");
+    assert_eq!(desk.world.repo("octo/app").pull(1).comments()[0].2, text);
 }
 
 #[test]

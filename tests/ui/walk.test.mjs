@@ -91,7 +91,7 @@ test("every page in every look and width is accessible and fits", {
     const effects = async () => (await call("effect_list", { open: false, limit: 10 })).effects;
     await until("three suggestions", async () => (await effects()).length === 3);
     const [sent, dismissed] = await effects();
-    await call("effect_send", { id: sent.id });
+    await call("effect_send", { id: sent.id, hash: sent.hash });
     await call("effect_dismiss", { id: dismissed.id });
     await until("the sent one", async () =>
       (await effects()).some((one) => one.id === sent.id && one.state === "done"),

@@ -6,7 +6,7 @@ mod waits;
 use steward_core::api::Api;
 use steward_core::api::effects as api;
 use steward_core::api::error::ErrorCode;
-use steward_core::api::requests::{AuditList, ById, EffectList, Nothing};
+use steward_core::api::requests::{AuditList, ById, EffectList, EffectSend, Nothing};
 use steward_core::api::views::EffectState;
 use steward_core::lock::HolderKind;
 use steward_core::loops::pause;
@@ -54,14 +54,15 @@ async fn where_nothing_may_act_it_waits_with_its_text_until_the_person_sends_it(
     let person = Api::open(&office.home, Caller::Person).await.unwrap();
     let agent = Api::open(&office.home, Caller::Agent("it has CLAUDECODE".to_owned())).await.unwrap();
     let id = row.id;
-    let refused = api::send(&agent, ById { id }).await.unwrap_err();
+    let yes = || EffectSend { id, hash: row.hash() };
+    let refused = api::send(&agent, yes()).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::NotAPerson);
     let shown = api::show(&person, ById { id }).await.unwrap();
     assert_eq!((shown.state, shown.can_send, shown.can_dismiss), (EffectState::Suggested, true, true));
-    assert_eq!(shown.content, row.content);
+    assert_eq!((&shown.content, &shown.hash), (&row.content, &row.hash()));
     assert!(world.repo("octo/app").pull(1).comments().is_empty());
 
-    let sent = api::send(&person, ById { id }).await.unwrap();
+    let sent = api::send(&person, yes()).await.unwrap();
     assert_eq!((sent.state, sent.can_dismiss), (EffectState::Approved, true));
     eventually("it is sent", async || office.row().await.state == State::Done).await;
     assert_eq!((own(&world, 1).len(), posts(&world)), (1, 1));
@@ -69,7 +70,7 @@ async fn where_nothing_may_act_it_waits_with_its_text_until_the_person_sends_it(
     let done = api::show(&person, ById { id }).await.unwrap();
     assert!(done.reason.unwrap().message.contains("cannot be taken back"));
     assert!(!done.can_send && !done.can_dismiss);
-    let again = api::send(&person, ById { id }).await.unwrap_err();
+    let again = api::send(&person, yes()).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::Refused);
     // It lies in Done for good: an undo does not bring it back as if it were unsent.
     assert!(office.suggestions().await.is_empty());
@@ -118,7 +119,9 @@ async fn a_repository_set_to_observe_keeps_back_what_waited_even_with_a_yes() {
     eventually("it is withdrawn", async || office.row().await.state == State::Obsolete).await;
     assert!(office.suggestions().await.is_empty());
     let person = Api::open(&office.home, Caller::Person).await.unwrap();
-    let refused = api::send(&person, ById { id: office.row().await.id }).await.unwrap_err();
+    let row = office.row().await;
+    let yes = EffectSend { id: row.id, hash: row.hash() };
+    let refused = api::send(&person, yes).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Refused);
     runtime.stop().await;
 }
@@ -233,7 +236,8 @@ async fn what_a_secret_stands_in_is_not_sent_and_not_kept() {
     assert_eq!(office.drive(row.id).await.state, State::Failed);
     let person = Api::open(&office.home, Caller::Person).await.unwrap();
     assert!(!api::show(&person, ById { id: row.id }).await.unwrap().can_send);
-    assert_eq!(api::send(&person, ById { id: row.id }).await.unwrap_err().code, ErrorCode::Refused);
+    let yes = EffectSend { id: row.id, hash: row.hash() };
+    assert_eq!(api::send(&person, yes).await.unwrap_err().code, ErrorCode::Refused);
     assert!(world.exchanges().is_empty());
 }
 

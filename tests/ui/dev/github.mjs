@@ -313,6 +313,7 @@ export const effects = /** @type {const} */ (["suggested", "done", "failed", "ob
     head: sha("9f31c07"),
     account: "octo-maintainer",
     content: CONTENT,
+    hash: `e7a${i}`,
     title: "Comment with review 7 on octo/app#128",
     subjectUrl: "https://github.com/octo/app/pull/128",
     reason:

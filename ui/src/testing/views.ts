@@ -247,6 +247,7 @@ export function effect(change: Partial<EffectView> = {}): EffectView {
     head: SHA,
     account: "octo",
     content: "<!-- steward:review -->\n**CHANGES** on 9f31c07\n",
+    hash: "e7a1",
     title: "Comment with review 7 on octo/app#12",
     subjectUrl: "https://github.com/octo/app/pull/12",
     reason: null,

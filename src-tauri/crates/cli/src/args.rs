@@ -296,8 +296,13 @@ pub enum InboxCommand {
     },
     /// Keep an entry in sight.
     Save { entry: i64 },
-    /// Send what an entry suggests, exactly as `show` prints it. It cannot be taken back.
-    Send { entry: i64 },
+    /// Send what an entry suggests: shown first, and sent on a typed yes. It cannot be taken back.
+    Send {
+        entry: i64,
+        /// Send the text that `show` printed with this hash without asking; another one is refused.
+        #[arg(long)]
+        hash: Option<String>,
+    },
     /// Say no to what an entry suggests.
     Dismiss { entry: i64 },
 }

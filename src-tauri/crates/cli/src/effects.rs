@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use steward_core::api::error::{ApiError, ErrorCode};
-use steward_core::api::requests::{AuditList, ById, Nothing, PowerConfirm};
+use steward_core::api::requests::{AuditList, ById, EffectSend, Nothing, PowerConfirm};
 use steward_core::api::views::{AuditRowView, EffectState, EffectView, PowerView};
 use steward_core::api::{Api, effects as api_effects};
 use steward_rules::caller::Caller;
@@ -24,9 +24,33 @@ pub async fn show(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The person's yes. With no runtime this command sends it itself.
-pub async fn send(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
-    let asked = api_effects::send(api, ById { id }).await?;
+/// The person's yes, to the text of this hash or to the one shown here. With no runtime this command sends
+/// it itself.
+pub async fn send(api: &Api, id: i64, hash: Option<String>, out: &Output) -> Result<(), ApiError> {
+    let hash = match hash {
+        Some(named) => named,
+        None => {
+            only_a_person("send something to GitHub")?;
+            let shown = api_effects::show(api, ById { id }).await?;
+            // What cannot be sent is refused with its reason, not asked about.
+            if shown.can_send {
+                if out.is_json() {
+                    return Err(ApiError::new(
+                        ErrorCode::BadRequest,
+                        "--hash is missing: which text is sent?",
+                    )
+                    .hint("`steward inbox show ENTRY --json` has the text and its hash"));
+                }
+                out.note(&render(&shown, out));
+                if !says_yes("send this")? {
+                    out.answer(&shown, |_| "nothing was sent".to_owned());
+                    return Ok(());
+                }
+            }
+            shown.hash
+        }
+    };
+    let asked = api_effects::send(api, EffectSend { id, hash }).await?;
     out.note(&format!("sending: {} as {}", asked.title, asked.account));
     if !api.host_effect(id).await? {
         out.answer(&asked, |_| "on its way: the running Steward sends it".to_owned());
@@ -76,6 +100,7 @@ fn render(e: &EffectView, out: &Output) -> String {
     if let Some(head) = &e.head {
         table.row(["commit".to_owned(), head.clone()]);
     }
+    table.row(["hash".to_owned(), e.hash.clone()]);
     if let Some(reason) = &e.reason {
         let hint = reason.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
         table.row(["why".to_owned(), format!("{}{hint}", reason.message)]);
@@ -138,7 +163,8 @@ pub async fn confirm(api: &Api, change: Option<String>, out: &Output) -> Result<
         }
         None => {
             out.note(&render_powers(&view));
-            if !says_yes()? {
+            only_a_person("confirm a power of the config file")?;
+            if !says_yes("put this in force")? {
                 out.answer(&view, |_| "nothing is changed; what is in force stays".to_owned());
                 return Ok(());
             }
@@ -150,16 +176,19 @@ pub async fn confirm(api: &Api, change: Option<String>, out: &Output) -> Result<
     Ok(())
 }
 
-fn says_yes() -> Result<bool, ApiError> {
-    // The API asks this again; here it spares an agent the question.
-    if let Caller::Agent(why) = caller_of_this_process() {
-        return Err(ApiError::new(
-            ErrorCode::NotAPerson,
-            format!("only a person can confirm a power of the config file: {why}"),
-        )
-        .hint("run it in a terminal of your own, or use the app"));
+/// The API asks this again; here it spares an agent the question.
+fn only_a_person(what: &str) -> Result<(), ApiError> {
+    match caller_of_this_process() {
+        Caller::Person => Ok(()),
+        Caller::Agent(why) => {
+            Err(ApiError::new(ErrorCode::NotAPerson, format!("only a person can {what}: {why}"))
+                .hint("run it in a terminal of your own, or use the app"))
+        }
     }
-    eprint!("Type yes to put this in force: ");
+}
+
+fn says_yes(to: &str) -> Result<bool, ApiError> {
+    eprint!("Type yes to {to}: ");
     let mut line = String::new();
     std::io::stdin()
         .read_line(&mut line)

@@ -30,7 +30,9 @@ pub async fn run(
             let until = parse_until(&until, api.now())?;
             mark(api, entry, InboxAction::Snooze { until }, out).await
         }
-        Some(InboxCommand::Send { entry }) => effects::send(api, effect(api, entry).await?, out).await,
+        Some(InboxCommand::Send { entry, hash }) => {
+            effects::send(api, effect(api, entry).await?, hash, out).await
+        }
         Some(InboxCommand::Dismiss { entry }) => effects::dismiss(api, effect(api, entry).await?, out).await,
         Some(InboxCommand::Undo { entry }) => {
             let undone = api_inbox::undo(api, InboxUndo { id: entry }).await?;

@@ -50,6 +50,30 @@ async fn the_text_that_goes_out_is_the_one_that_was_judged_and_journalled() {
 }
 
 #[tokio::test]
+async fn a_yes_holds_for_the_text_and_the_account_that_were_shown_and_for_no_other() {
+    let world = world();
+    let office = Office::new(&world, SUGGEST).await;
+    office.review(&world).await;
+    let person = person(&office).await;
+    let id = office.row().await.id;
+    let shown = api::show(&person, ById { id }).await.unwrap();
+    newer(&office, &world, "Look again.").await;
+    // The same number and key, and another text than the one on the screen.
+    let refused = api::send(&person, EffectSend { id, hash: shown.hash.clone() }).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Refused);
+    assert!(refused.message.contains("another text took its place"), "{refused:?}");
+    assert_eq!(office.drive(id).await.state, State::Suggested);
+    let now = api::show(&person, ById { id }).await.unwrap();
+    assert!(now.content.contains("Look again.") && now.hash != shown.hash);
+    let other = EffectRow { account: "cto".to_owned(), ..office.row().await };
+    assert_ne!(other.hash(), now.hash, "who speaks was shown, too");
+    let sent = api::send(&person, EffectSend { id, hash: now.hash }).await.unwrap();
+    assert_eq!(office.carry(id).await.state, State::Done);
+    assert_eq!(said(&world), [sent.content]);
+    assert_eq!(posts(&world), 1);
+}
+
+#[tokio::test]
 async fn a_no_stands_for_every_later_text_about_the_head() {
     let world = world();
     let office = Office::new(&world, ACT).await;

@@ -13,7 +13,11 @@ class: string, state: EffectState, host: string, repository: string, number: num
 /**
  * Exactly what is sent. Foreign text in it is escaped already.
  */
-content: string, title: string, 
+content: string, 
+/**
+ * Of text and account; a yes names it, and holds for no other.
+ */
+hash: string, title: string, 
 /**
  * Where it goes, to look at in the browser.
  */

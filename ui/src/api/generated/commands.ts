@@ -19,6 +19,7 @@ import type { DoctorView } from "./DoctorView";
 import type { Done } from "./Done";
 import type { EffectList } from "./EffectList";
 import type { EffectPage } from "./EffectPage";
+import type { EffectSend } from "./EffectSend";
 import type { EffectView } from "./EffectView";
 import type { EntryView } from "./EntryView";
 import type { FindingMarkSet } from "./FindingMarkSet";
@@ -131,7 +132,7 @@ export interface Commands {
   doctor: { request: Nothing; response: DoctorView };
   effect_list: { request: EffectList; response: EffectPage };
   effect_show: { request: ById; response: EffectView };
-  effect_send: { request: ById; response: EffectView };
+  effect_send: { request: EffectSend; response: EffectView };
   effect_dismiss: { request: ById; response: EffectView };
   power_show: { request: Nothing; response: PowerView };
   power_confirm: { request: PowerConfirm; response: PowerView };

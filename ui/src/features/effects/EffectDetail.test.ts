@@ -80,10 +80,24 @@ describe("a suggested effect", () => {
     for (const word of ["octo/app", "#12", "9f31c07", "octo"]) expect(asked).toContain(word);
     expect(host.asked("effect_send")).toEqual([]);
     await fireEvent.click(screen.getByTestId("confirm-ok"));
-    await vi.waitFor(() => expect(host.asked("effect_send")).toEqual([{ id: 3 }]));
+    await vi.waitFor(() => expect(host.asked("effect_send")).toEqual([{ id: 3, hash: "e7a1" }]));
     expect((await screen.findByTestId("toast")).textContent).toContain("cannot be taken back");
     await vi.waitFor(() => expect(screen.queryByTestId("effect-send")).toBeNull());
     expect(screen.getByTestId("effect-state").textContent).toContain("APPROVED");
+  });
+
+  test("a yes is to the text that was shown when it was asked for", async () => {
+    await at("effect/3");
+    await fireEvent.click(await screen.findByTestId("effect-send"));
+    await screen.findByTestId("confirm");
+    // A newer review takes the effect's place while the question stands.
+    shown = effect({ content: "**ACCEPTED** after all\n", hash: "0ff5" });
+    host.say("effect:3");
+    await vi.waitFor(() =>
+      expect(screen.getByTestId("effect-content").textContent).toContain("after all"),
+    );
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("effect_send")).toEqual([{ id: 3, hash: "e7a1" }]));
   });
 
   test("turning away from the question sends nothing", async () => {

@@ -60,7 +60,7 @@ macro_rules! commands {
             doctor: Nothing => DoctorView = system::doctor,
             effect_list: EffectList => EffectPage = effects::list,
             effect_show: ById => EffectView = effects::show,
-            effect_send: ById => EffectView = effects::send,
+            effect_send: EffectSend => EffectView = effects::send,
             effect_dismiss: ById => EffectView = effects::dismiss,
             power_show: Nothing => PowerView = effects::power_show,
             power_confirm: PowerConfirm => PowerView = effects::power_confirm,

@@ -4,7 +4,7 @@ use steward_rules::power::Widening;
 use steward_rules::wording;
 
 use super::error::{ApiError, ErrorCode};
-use super::requests::{AuditList, ById, EffectList, Nothing, PowerConfirm};
+use super::requests::{AuditList, ById, EffectList, EffectSend, Nothing, PowerConfirm};
 use super::{Api, convert, views as v};
 use crate::loops::effects as loops;
 use crate::loops::effects::powers::{self, NotConfirmed, Powers};
@@ -32,7 +32,7 @@ pub async fn show(api: &Api, request: ById) -> Result<v::EffectView, ApiError> {
 }
 
 /// The person's yes to exactly what was shown. The runtime sends it.
-pub async fn send(api: &Api, request: ById) -> Result<v::EffectView, ApiError> {
+pub async fn send(api: &Api, request: EffectSend) -> Result<v::EffectView, ApiError> {
     api.person("send something to GitHub")?;
     let id = request.id;
     let config = api.context().config();
@@ -40,6 +40,14 @@ pub async fn send(api: &Api, request: ById) -> Result<v::EffectView, ApiError> {
         .write(Durability::Full, move |tx| {
             let row = effects::get(tx, id)?.ok_or_else(|| missing(id))?;
             refuse_sending(&row)?;
+            // A newer review of the same commit takes the place of an older one's text.
+            if row.hash() != request.hash {
+                return Err(ApiError::new(
+                    ErrorCode::Refused,
+                    "it is not what was shown any more: another text took its place",
+                )
+                .hint("read the text as it is now, then send that one"));
+            }
             if loops::is_observed(tx, &config, &row)? {
                 return Err(ApiError::new(
                     ErrorCode::Refused,
@@ -158,6 +166,7 @@ fn view(row: &EffectRow) -> v::EffectView {
         head: row.head.as_ref().map(ToString::to_string),
         account: row.account.clone(),
         content: row.content.chars().take(CONTENT).collect(),
+        hash: row.hash(),
         title: format!("Comment the review of {place}{head}"),
         subject_url: row
             .number

@@ -223,6 +223,14 @@ request!(EffectList {
     after: Option<i64>,
 });
 request!(
+    /// A yes to exactly the text that was shown.
+    EffectSend {
+        id: i64,
+        /// As the effect showed it.
+        hash: String,
+    }
+);
+request!(
     /// Confirms exactly the change that was shown.
     PowerConfirm { change: String }
 );

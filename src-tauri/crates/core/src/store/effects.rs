@@ -74,6 +74,15 @@ impl EffectRow {
     pub fn is_approved(&self) -> bool {
         self.decided_by.as_deref() == Some("person")
     }
+
+    /// SHA-256 over who speaks and the text. Class, place and commit are in the key, which stays; these two
+    /// may be others by the time a person says yes to them.
+    pub fn hash(&self) -> String {
+        let mut hash = Sha256::new_with_prefix(&self.account);
+        hash.update([0]);
+        hash.update(&self.content);
+        hex::encode(hash.finalize())
+    }
 }
 
 /// An effect to be put into the journal.

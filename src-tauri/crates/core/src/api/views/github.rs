@@ -223,6 +223,8 @@ view!(
         account: String,
         /// Exactly what is sent. Foreign text in it is escaped already.
         content: String,
+        /// Of text and account; a yes names it, and holds for no other.
+        hash: String,
         title: String,
         /// Where it goes, to look at in the browser.
         subject_url: Option<String>,
