@@ -422,6 +422,25 @@ async fn writes_are_a_second_apart_and_no_more_than_eighty_in_a_minute() {
 }
 
 #[tokio::test]
+async fn a_write_that_meets_another_under_way_is_not_sent_yet() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
+    world.when(POST).answers(Fault::Slow(Duration::from_secs(300)));
+    let (writer, first) = (client.writer(), permit(&office.host, "octo", Step::Send));
+    let first = tokio::spawn(async move { writer.comment(first, "hello").await });
+    eventually("it is under way", async || posts(&world) == 1).await;
+    let second = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    assert!(matches!(second, Wrote::NotYet { until } if until > office.hand.now()), "{second:?}");
+    // Whoever gave up waiting leaves the turn to the next.
+    first.abort();
+    assert!(first.await.is_err());
+    let third = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    assert!(matches!(third, Wrote::Done(_)), "{third:?}");
+    assert_eq!(posts(&world), 2);
+}
+
+#[tokio::test]
 async fn many_effects_at_once_keep_their_distance_by_the_clock() {
     let world = world();
     let office = Office::new(&world, ACT).await;

@@ -6,6 +6,35 @@ use steward_rules::power::EffectClass;
 
 use super::*;
 
+const PULL: &str = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
+
+#[tokio::test]
+async fn a_write_does_not_queue_behind_reads_while_what_it_was_decided_by_grows_old() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    let mut sending = Sending::new(id);
+    sending.step(&office.ctx).await.unwrap();
+    assert_eq!(office.row().await.state, State::Intended);
+    // As many reads as there may be at once, and none of them comes to an end.
+    world.when(PULL).times(4).answers(Fault::Slow(Duration::from_secs(300)));
+    let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
+    let reads: Vec<_> = (0..4)
+        .map(|_| {
+            let client = client.clone();
+            tokio::spawn(async move { client.reader().pull(&repo(), PullNumber(1)).await.map(drop) })
+        })
+        .collect();
+    eventually("all are under way", async || world.faults_left() == 0).await;
+    sending.step(&office.ctx).await.unwrap();
+    assert_eq!(own(&world, 1).len(), 1);
+    assert!(reads.iter().all(|read| !read.is_finished()), "it waited for a read");
+    for read in reads {
+        read.abort();
+    }
+}
+
 #[tokio::test]
 async fn what_a_clock_that_was_ahead_put_off_goes_out_when_the_clock_is_right_again() {
     let day = chrono::Duration::days(1);

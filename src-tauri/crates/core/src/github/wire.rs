@@ -53,6 +53,9 @@ pub(super) struct Wire {
     timeout: Duration,
     max_body: usize,
     at_once: Semaphore,
+    /// The one turn that writes have among themselves. None waits for it, and none for a read: what it was
+    /// decided by grows old meanwhile.
+    writing: Semaphore,
     pace: Pace,
     /// Bytes of answers kept since room was last made for them.
     grown: AtomicUsize,
@@ -119,6 +122,7 @@ impl Wire {
             timeout: parts.timeout,
             max_body: parts.max_body,
             at_once: Semaphore::new(AT_ONCE),
+            writing: Semaphore::new(1),
             pace: parts.pace,
             grown: AtomicUsize::new(0),
             page: AtomicUsize::new(usize::MAX),

@@ -1,6 +1,6 @@
 //! A write: sent once, never again, and honest about what is not known of it.
 
-use chrono::{DateTime, Utc};
+use chrono::{DateTime, Duration, Utc};
 use http::header::{ACCEPT, ACCEPT_ENCODING, AUTHORIZATION, CONTENT_TYPE, LOCATION, USER_AGENT};
 use http::{Method, Request};
 
@@ -8,6 +8,9 @@ use super::{ACCEPTED, AGENT, API_VERSION, Got, MAX_REFUSAL, Wire, check, is_page
 use crate::github::budget::{self, Heard};
 use crate::github::connect::{self, Answered};
 use crate::github::error::{GitHubError, NetworkFault};
+
+/// When a write that met another one under way may ask for its turn again.
+const NEXT_TURN: Duration = Duration::seconds(2);
 
 /// What is to be done.
 pub(in crate::github) struct Deed {
@@ -29,9 +32,12 @@ pub(in crate::github) enum NotDone {
 }
 
 impl Wire {
-    /// Sends a write once.
+    /// Sends a write once: now, or not at all. Whoever decided it may be told to stop within a second, and
+    /// could not be heard from a queue.
     pub(in crate::github) async fn write(&self, deed: &Deed) -> Result<Got, NotDone> {
-        let _turn = self.at_once.acquire().await;
+        let Ok(_turn) = self.writing.try_acquire() else {
+            return Err(NotDone::NotYet { until: self.store.clock().now() + NEXT_TURN });
+        };
         self.budget.admit(&self.login, "core").map_err(NotDone::Refused)?;
         self.budget.admit_write(self.pace).map_err(|until| NotDone::NotYet { until })?;
         match tokio::time::timeout(self.timeout, self.exchange(deed)).await {
