@@ -4,8 +4,8 @@ use chrono::{DateTime, Duration, Utc};
 use proptest::prelude::*;
 use rstest::rstest;
 use steward_rules::guard::{
-    Ask, Gone, Hold, Holds, Next, PER_HOUR, PER_MINUTE, Patience, Refusal, Step, Subject, Trace, Way, follow,
-    is_due, judge,
+    Ask, Gone, Hold, Holds, Next, PER_HOUR, PER_MINUTE, Patience, Refusal, Sighting, Step, Subject, Trace,
+    Way, believed, follow, is_due, judge,
 };
 use steward_rules::ids::{RepoName, Sha};
 use steward_rules::power::{EffectClass, Mode, PanePower, PowerSet, RepoPower, change_id, pending, repo_key};
@@ -122,6 +122,42 @@ fn what_was_turned_down_once_never_goes_out_by_itself() {
     let again = Ask { turned_down: true, ..ask() };
     assert_eq!(way(&again, &act(), &free()), "suggest");
     assert_eq!(way(&Ask { approved: true, ..again }, &act(), &free()), "go comment_review octo/app");
+}
+
+/// A sighting of a head so many seconds after the hour.
+fn sighting(head: &str, open: Option<bool>, seconds: Option<i64>) -> Sighting {
+    Sighting { head: sha(head), open, updated_at: seconds.map(|s| now() + Duration::seconds(s)) }
+}
+
+#[rstest]
+#[case::nothing_known(vec![], "open")]
+#[case::the_same_is_known(vec![sighting(HEAD, Some(true), Some(9))], "open")]
+#[case::an_older_head(vec![sighting(OTHER, Some(true), Some(4))], "open")]
+#[case::a_newer_head(vec![sighting(OTHER, Some(true), Some(6))], "unread")]
+#[case::another_head_of_the_same_second(vec![sighting(OTHER, None, Some(5))], "unread")]
+#[case::closed_since(vec![sighting(HEAD, Some(false), Some(6))], "unread")]
+#[case::reopened_since(vec![sighting(HEAD, Some(false), Some(4))], "open")]
+#[case::a_head_of_no_time(vec![sighting(OTHER, None, None)], "open")]
+#[case::one_of_two_is_newer(
+    vec![sighting(OTHER, Some(true), Some(4)), sighting(OTHER, None, Some(6))],
+    "unread"
+)]
+fn an_answer_that_is_older_than_what_is_known_says_nothing(
+    #[case] known: Vec<Sighting>,
+    #[case] expected: &str,
+) {
+    let found = believed(&sighting(HEAD, Some(true), Some(5)), &known);
+    let word = match &found {
+        Reading::Known { value: Subject::Open(head) } if *head == sha(HEAD) => "open",
+        Reading::Known { .. } => "other",
+        Reading::Unread { .. } => "unread",
+    };
+    assert_eq!(word, expected);
+    let closed = believed(&sighting(HEAD, Some(false), Some(5)), &[]);
+    assert_eq!(closed, Reading::known(Subject::Closed));
+    // Without a time of its own an answer cannot be told from a new one.
+    let timeless = believed(&sighting(HEAD, Some(true), None), &known);
+    assert_eq!(timeless, Reading::known(Subject::Open(sha(HEAD))));
 }
 
 #[rstest]

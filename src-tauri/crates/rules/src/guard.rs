@@ -6,7 +6,7 @@ use chrono::{DateTime, Duration, Utc};
 
 use crate::ids::{RepoName, Sha};
 use crate::power::{EffectClass, Mode, RepoPower};
-use crate::reading::{Reading, Why};
+use crate::reading::{Cause, Reading, Why};
 use crate::review::verdict::StaleReason;
 use crate::wording;
 
@@ -54,6 +54,16 @@ pub enum Subject {
     Open(Sha),
     /// Merged or closed.
     Closed,
+}
+
+/// How a pull request stood in an answer of GitHub.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sighting {
+    pub head: Sha,
+    /// Neither closed nor merged; `None` where only the head was kept.
+    pub open: Option<bool>,
+    /// When it last changed then, by GitHub's own clock.
+    pub updated_at: Option<DateTime<Utc>>,
 }
 
 /// What may hold an effect back, as it was just read.
@@ -237,6 +247,28 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
         account: ask.account.clone(),
         step: ask.step,
     })
+}
+
+/// The subject by an answer of GitHub, beside what is known of it already. GitHub answers from copies, and
+/// one of them may lag for a minute (security.md 6): where an answer says otherwise and is not newer, it
+/// says nothing.
+pub fn believed(answer: &Sighting, known: &[Sighting]) -> Reading<Subject> {
+    let outdone = known.iter().any(|known| {
+        let otherwise = known.head != answer.head
+            || matches!((known.open, answer.open), (Some(known), Some(answer)) if known != answer);
+        let newer = match (known.updated_at, answer.updated_at) {
+            (Some(known), Some(answer)) => answer <= known,
+            (Some(_) | None, _) => false,
+        };
+        otherwise && newer
+    });
+    match answer.open {
+        _ if outdone => {
+            Reading::unread(Cause::ForgeFailed, "its answer is older than what is known of the pull request")
+        }
+        Some(false) => Reading::known(Subject::Closed),
+        Some(true) | None => Reading::known(Subject::Open(answer.head.clone())),
+    }
 }
 
 fn gone(ask: &Ask, holds: &Holds) -> Option<Gone> {

@@ -1,6 +1,9 @@
 //! How long an effect waits: for what must be waited for, and for nothing and nobody else.
 
+use chrono::{DateTime, Utc};
 use steward_core::store::effects::{NewEffect, Start};
+use steward_core::store::pulls::{self, PullRow, PullState};
+use steward_core::store::repositories;
 use steward_github_double::Fault;
 use steward_rules::power::EffectClass;
 
@@ -64,6 +67,88 @@ async fn what_a_clock_that_was_ahead_put_off_goes_out_when_the_clock_is_right_ag
         assert_eq!(own(&world, 1).len(), 1);
         runtime.stop().await;
     }
+}
+
+/// What the observer last heard of pull request 1: this head, changed then by GitHub's clock.
+async fn observed(office: &Office, head: &str, updated_at: DateTime<Utc>) {
+    let (host, head, seen_at) = (office.host.clone(), Sha::new(head).unwrap(), office.hand.now());
+    office
+        .ctx
+        .store
+        .write(Durability::Full, move |tx| {
+            let repository = repositories::ensure(tx, &host, &repo())?.id;
+            let row = PullRow {
+                repository,
+                number: PullNumber(1),
+                node_id: "PR_1".to_owned(),
+                title: Untrusted::new("feat: x"),
+                author: "maria".to_owned(),
+                base: head.clone(),
+                head,
+                head_branch: "feat".to_owned(),
+                head_repository: Some("octo/app".to_owned()),
+                base_branch: "main".to_owned(),
+                draft: false,
+                state: PullState::Open,
+                labels: Vec::new(),
+                rollup: None,
+                mergeable: None,
+                review_decision: None,
+                updated_at,
+                head_seen_at: seen_at,
+                seen_at,
+            };
+            pulls::put(tx, &row)
+        })
+        .await
+        .unwrap();
+}
+
+/// Reads the pull request as it is now, so that a stale copy of it can be had later.
+async fn read(office: &Office) -> DateTime<Utc> {
+    let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
+    client.reader().pull(&repo(), PullNumber(1)).await.unwrap().value.updated_at.unwrap()
+}
+
+#[tokio::test]
+async fn a_copy_of_github_that_lags_makes_nothing_obsolete() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    let before = read(&office).await;
+    world.advance(Duration::from_secs(60));
+    let head = world.repo("octo/app").push("feat", "feat: y", &[("src/x.rs", "y\n")]);
+    observed(&office, &head, before + chrono::Duration::seconds(60)).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    // For a while the answers show the head before.
+    world.when(PULL).times(2).answers(Fault::Stale);
+    for _ in 0..2 {
+        let row = office.drive(id).await;
+        assert_eq!(stands(&row), (State::Wanted, Some("unread")));
+        assert_eq!(row.retry_at, Some(office.hand.now() + chrono::Duration::minutes(1)));
+        assert_eq!(posts(&world), 0);
+        office.hand.pass(chrono::Duration::minutes(1));
+    }
+    assert_eq!((office.drive(id).await.state, world.faults_left()), (State::Done, 0));
+    assert!(world.repo("octo/app").pull(1).comments()[0].2.contains(&head));
+}
+
+#[tokio::test]
+async fn a_copy_of_github_that_lags_lets_nothing_out_about_a_head_that_moved() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.review(&world).await;
+    let id = office.row().await.id;
+    let before = read(&office).await;
+    world.advance(Duration::from_secs(60));
+    let head = world.repo("octo/app").push("feat", "feat: y", &[("src/x.rs", "y\n")]);
+    observed(&office, &head, before + chrono::Duration::seconds(60)).await;
+    world.when(PULL).answers(Fault::Stale);
+    assert_eq!(stands(&office.drive(id).await), (State::Wanted, Some("unread")));
+    // An answer that is not older is believed.
+    office.hand.pass(chrono::Duration::minutes(1));
+    assert_eq!(stands(&office.drive(id).await), (State::Obsolete, Some("head_moved")));
+    assert_eq!(posts(&world), 0);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! What GitHub shows of an effect's subject: its head, our own comments below it, who we are there.
 
 use chrono::{DateTime, Duration, Utc};
-use steward_rules::guard::Subject;
+use steward_rules::guard::Sighting;
 use steward_rules::ids::{PullNumber, RepoName};
 use steward_rules::outgoing;
 use steward_rules::secret::Engine;
@@ -14,7 +14,7 @@ use crate::loops::accounts::{NoAccount, account_of};
 use crate::store::effects::{EffectRow, State, Why};
 
 /// When a fault that passes by itself is looked at again.
-const SOON: Duration = Duration::minutes(1);
+pub(super) const SOON: Duration = Duration::minutes(1);
 /// When a fault that somebody must mend is looked at again.
 const LATER: Duration = Duration::minutes(15);
 /// How far GitHub's clock and ours may be apart without a deletion being missed.
@@ -22,7 +22,7 @@ const CLOCKS: Duration = Duration::minutes(10);
 
 /// What was read.
 pub(super) struct Seen {
-    pub subject: Subject,
+    pub subject: Sighting,
     /// Our own comments about this head, lowest id first.
     pub own: Vec<Comment>,
     pub acting: String,
@@ -105,11 +105,11 @@ async fn read(client: &Client, row: &EffectRow, repo: &RepoName, number: i64) ->
     Ok(Seen { subject: subject(&pull.value), own, acting, deleted_since, limited_until })
 }
 
-fn subject(pull: &Pull) -> Subject {
-    if pull.state == "open" && pull.merged_at.is_none() {
-        Subject::Open(pull.head.sha.clone())
-    } else {
-        Subject::Closed
+fn subject(pull: &Pull) -> Sighting {
+    Sighting {
+        head: pull.head.sha.clone(),
+        open: Some(pull.state == "open" && pull.merged_at.is_none()),
+        updated_at: pull.updated_at,
     }
 }
 

@@ -4,8 +4,8 @@
 //! two runtimes into any order. All that must outlive this process is in the row.
 
 use chrono::{DateTime, Duration, Utc};
-use steward_rules::guard::{self, Ask, EffectPermit, Hold, Holds, Next, Step, Subject, Trace, Way};
-use steward_rules::ids::RepoName;
+use steward_rules::guard::{self, Ask, EffectPermit, Hold, Holds, Next, Sighting, Step, Subject, Trace, Way};
+use steward_rules::ids::{PullNumber, RepoName};
 use steward_rules::reading::{Cause, Reading};
 
 use super::look::{self, Seen};
@@ -15,7 +15,8 @@ use crate::github::types::Comment;
 use crate::github::{Client, GitHubError, Wrote};
 use crate::loops::{Ctx, failpoint, pause};
 use crate::store::effects::{self, EffectRow, State, Why};
-use crate::store::{Durability, ReadTx, StoreError, WriteTx};
+use crate::store::pulls::{self, PullState};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, tasks};
 
 /// After so many sendings of which nobody knows the end it is left to the person.
 const ATTEMPTS: u32 = 5;
@@ -293,7 +294,7 @@ async fn decide(ctx: &Ctx, id: i64, seen: Seen) -> Result<Decided, StoreError> {
         .write(Durability::Full, move |tx| {
             let Some(row) = effects::get(tx, id)? else { return Ok(Decided::Rests) };
             let holds = Holds {
-                subject: Reading::known(seen.subject),
+                subject: guard::believed(&seen.subject, &known_subject(tx, &row)?),
                 acting: Reading::known(seen.acting),
                 limited_until: seen.limited_until,
                 ..known_holds(tx, &row)?
@@ -328,7 +329,11 @@ fn settle(tx: &WriteTx<'_>, id: i64, way: Option<Way>) -> Result<Option<EffectPe
         }
         Some(Way::Wait(hold)) => {
             let why = Why::new(hold.slug(), hold.message());
-            effects::hold(tx, id, &why, hold.until(), false)?;
+            let until = match &hold {
+                Hold::Unread { .. } => Some(tx.now() + look::SOON),
+                hold => hold.until(),
+            };
+            effects::hold(tx, id, &why, until, false)?;
         }
         Some(Way::Refuse(refusal)) => match refusal {
             guard::Refusal::Observed => {
@@ -407,6 +412,21 @@ fn judged(
         step,
     };
     Ok(Some(guard::judge(&ask, &power, holds, now)))
+}
+
+/// How the subject stood when the observer and the task of its review last heard of it.
+fn known_subject(tx: &ReadTx<'_>, row: &EffectRow) -> Result<Vec<Sighting>, StoreError> {
+    let (Some(repo), Some(number)) = (RepoName::parse(&row.repository), row.number) else {
+        return Ok(Vec::new());
+    };
+    let observed = pulls::find(tx, &row.host, &repo, PullNumber(number))?.map(|pull| Sighting {
+        head: pull.head,
+        open: Some(pull.state == PullState::Open),
+        updated_at: Some(pull.updated_at),
+    });
+    let reviewed = tasks::find_by_pull(tx, &row.host, &repo, PullNumber(number))?
+        .and_then(|task| Some(Sighting { head: task.head?, open: None, updated_at: task.pull_updated_at }));
+    Ok(observed.into_iter().chain(reviewed).collect())
 }
 
 /// What the database knows of what may hold an effect back.
