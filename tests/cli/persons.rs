@@ -37,6 +37,7 @@ fn refused_to_agents(args: &[&str]) {
 #[case::auth_login_from_gh(&["auth", "login", "--from-gh"])]
 #[case::repo_add(&["repo", "add", "octo/app"])]
 #[case::repo_mode(&["repo", "mode", "octo/app", "act"])]
+#[case::repo_unfreeze(&["repo", "unfreeze", "octo/app"])]
 #[case::repo_remove(&["repo", "remove", "octo/app"])]
 fn c16_an_agent_is_refused_and_told_why(#[case] args: &[&str]) {
     refused_to_agents(args);

@@ -44,6 +44,7 @@ fn ask() -> Ask {
 fn free() -> Holds {
     Holds {
         paused: None,
+        frozen: None,
         subject: Reading::known(Subject::Open(sha(HEAD))),
         stale: None,
         acting: Reading::known("Octo".to_owned()),
@@ -211,6 +212,31 @@ fn our_own_duplicate_is_taken_back_whatever_the_head_is_but_not_against_a_pause_
 }
 
 #[test]
+fn a_freeze_refuses_every_class_that_lands_and_no_other_whatever_the_person_says() {
+    let frozen = Holds { frozen: Some("what landed with #3 differs".to_owned()), ..free() };
+    let mut landing = Vec::new();
+    for class in EffectClass::ALL.iter().copied() {
+        for approved in [false, true] {
+            let ask = Ask { class, approved, ..ask() };
+            for power in [RepoPower::new(Mode::Act, [class]), RepoPower::new(Mode::Suggest, [])] {
+                let found = way(&ask, &power, &frozen);
+                let open = way(&ask, &power, &free());
+                assert_eq!(found, if class.lands() { "refuse frozen" } else { open.as_str() }, "{class:?}");
+            }
+        }
+        if class.lands() {
+            landing.push(class);
+        }
+    }
+    assert_eq!(landing, [EffectClass::Merge]);
+    // Observe goes before it, and what is of no use any more does too.
+    let merge = Ask { class: EffectClass::Merge, ..ask() };
+    assert_eq!(way(&merge, &RepoPower::default(), &frozen), "refuse observed");
+    let closed = Holds { subject: Reading::known(Subject::Closed), ..frozen };
+    assert_eq!(way(&merge, &RepoPower::new(Mode::Act, [EffectClass::Merge]), &closed), "obsolete closed");
+}
+
+#[test]
 fn a_permit_names_what_it_is_for() {
     let Way::Go(permit) = judge(&ask(), &act(), &free(), now()) else { panic!("it may go") };
     assert_eq!(
@@ -230,6 +256,7 @@ fn every_reason_has_a_sentence_of_its_own() {
         Hold::Hour { until: now() }.message(),
         Refusal::Observed.message(),
         Refusal::Account { wanted: "octo".into(), acting: "mal\u{202e}lory".into() }.message(),
+        Refusal::Frozen { why: "what landed with #3 differs, a.txt\u{202e}".into() }.message(),
         Gone::Moved { head: sha(OTHER) }.message(),
         Gone::Closed.message(),
         Gone::Stale { why: StaleReason::NewerReview }.message(),
@@ -242,6 +269,7 @@ fn every_reason_has_a_sentence_of_its_own() {
     the writes of this hour are used up until 09:00:00 UTC
     the repository is observed only, so nothing goes out
     it was to go out as octo, and the token is of mal\u{202e}lory
+    merging is frozen in this repository: what landed with #3 differs, a.txt\u{202e}
     the head is 0123456 by now
     the pull request was closed or merged meanwhile
     the review is stale: a newer review of this task was published. Read that one.
@@ -269,15 +297,16 @@ fn any_holds() -> impl Strategy<Value = Holds> {
     let limited = proptest::option::of((-100i64..100).prop_map(|s| now() + Duration::seconds(s)));
     let sent = proptest::collection::vec((-5i64..4000).prop_map(|s| now() - Duration::seconds(s)), 0..600);
     (
-        any::<bool>(),
+        (any::<bool>(), any::<bool>()),
         subject,
         proptest::option::weighted(0.2, Just(StaleReason::NewerReview)),
         acting,
         limited,
         sent,
     )
-        .prop_map(|(paused, subject, stale, acting, limited_until, sent)| Holds {
+        .prop_map(|((paused, frozen), subject, stale, acting, limited_until, sent)| Holds {
             paused: paused.then(|| "lunch".to_owned()),
+            frozen: frozen.then(|| "another tree".to_owned()),
             subject,
             stale,
             acting,

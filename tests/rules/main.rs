@@ -14,6 +14,7 @@ mod github_scopes;
 mod guard;
 mod hygiene;
 mod keys;
+mod landed;
 mod laws;
 mod lifecycle;
 mod needs;

@@ -19,6 +19,7 @@ mod git;
 mod github_client;
 mod hostile;
 mod keychain;
+mod landed;
 mod lock;
 mod observer;
 mod pulls;

@@ -362,6 +362,7 @@ fn permit(host: &str, account: &str, step: Step) -> steward_rules::guard::Effect
     };
     let holds = Holds {
         paused: None,
+        frozen: None,
         subject: Reading::known(Subject::Closed),
         stale: None,
         acting: Reading::known(account.to_owned()),

@@ -168,6 +168,13 @@ const EFFECT_CHIP: Record<string, Label> = {
   confirmed: { word: "CONFIRMED", tone: "ok", icon: "check" },
 };
 
+/** The words that an entry of a merge carries. */
+const LANDED_CHIP: Record<string, Label> = {
+  FROZEN: { word: "FROZEN", tone: "loud", icon: "exclaim" },
+  lifted: { word: "LIFTED", tone: "ok", icon: "check" },
+  "not proven": { word: "NOT PROVEN", tone: "warn", icon: "warning" },
+};
+
 /** The words that an entry of a question, or of the roster, carries. */
 const QUESTION_CHIP: Record<string, Label> = {
   NEED: { word: "QUESTION", tone: "info", icon: "speech" },
@@ -186,7 +193,7 @@ export function chipLabel(word: string): Label {
   const verdict = VERDICT[word as Verdict];
   if (verdict) return verdict;
   if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
-  const known = EFFECT_CHIP[word] ?? QUESTION_CHIP[word];
+  const known = EFFECT_CHIP[word] ?? QUESTION_CHIP[word] ?? LANDED_CHIP[word];
   if (known) return known;
   return { word, tone: "mute", icon: "dots" };
 }

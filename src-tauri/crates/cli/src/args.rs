@@ -503,6 +503,8 @@ pub enum RepoCommand {
     Offers,
     /// Let the runtime look at GitHub now.
     Look,
+    /// Allow merging again after something else landed than a merge makes.
+    Unfreeze { name: String },
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -72,6 +72,10 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
             let page = offers::list(api, Nothing {}).await?;
             out.answer(&page, |page| render_offers(page, api.now()));
         }
+        RepoCommand::Unfreeze { name } => {
+            let lifted = repositories::unfreeze(api, RepositoryByName { name }).await?;
+            out.answer(&lifted, |r| format!("merging is not frozen any more in {}", r.name));
+        }
         RepoCommand::Look => {
             let asked = board::observe_now(api, Nothing {}).await?;
             out.answer(&asked, |_| {

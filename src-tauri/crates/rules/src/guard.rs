@@ -71,6 +71,8 @@ pub struct Sighting {
 pub struct Holds {
     /// Why everything rests, when it does.
     pub paused: Option<String>,
+    /// Why nothing may be merged in this repository until the person lifts it, when that is so.
+    pub frozen: Option<String>,
     pub subject: Reading<Subject>,
     /// Why the review behind it no longer speaks of the subject, when it does not.
     pub stale: Option<StaleReason>,
@@ -112,6 +114,8 @@ pub enum Refusal {
     Observed,
     /// Another account would act than was decided.
     Account { wanted: String, acting: String },
+    /// Nothing is merged in the repository until the person lifts the freeze (engine.md 4.7).
+    Frozen { why: String },
 }
 
 /// Why it is of no use any more.
@@ -217,6 +221,12 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
         && let Some(gone) = gone(ask, holds)
     {
         return Way::Obsolete(gone);
+    }
+    // Not even what the person says yes to: a yes to one merge lifts no freeze.
+    if ask.class.lands()
+        && let Some(why) = &holds.frozen
+    {
+        return Way::Refuse(Refusal::Frozen { why: why.clone() });
     }
     if !ask.approved && (ask.turned_down || !power.acts(ask.class)) {
         return Way::Suggest;
@@ -342,6 +352,7 @@ impl Refusal {
         match self {
             Self::Observed => "observed",
             Self::Account { .. } => "account",
+            Self::Frozen { .. } => "frozen",
         }
     }
 

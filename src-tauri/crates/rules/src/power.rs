@@ -53,6 +53,29 @@ impl EffectClass {
     pub fn parse(word: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|class| class.as_str() == word)
     }
+
+    /// True for what puts something onto a base branch: it rests while merging is frozen (engine.md 4.7).
+    pub fn lands(self) -> bool {
+        match self {
+            Self::Merge => true,
+            Self::CommentReview
+            | Self::RerunCheck
+            | Self::RetryVerdict
+            | Self::Rebase
+            | Self::PushFix
+            | Self::OpenPr
+            | Self::Supersede
+            | Self::DeleteBranch
+            | Self::Label
+            | Self::CloseIssue
+            | Self::CommentIssue
+            | Self::Report
+            | Self::Reply
+            | Self::RequestApproval
+            | Self::DispatchWork
+            | Self::Claim => false,
+        }
+    }
 }
 
 /// How far Steward goes in a repository. The order is the order of power.

@@ -75,10 +75,20 @@ pub(super) fn merge(state: &mut State, ask: &Ask) -> Answer {
     }
     let words = (ask.text("commit_title"), ask.text("commit_message"));
     let (full, number) = (repo.name.clone(), thread.number);
-    match land(state, &full, number, &ask.viewer.login, method, words) {
+    match land(state, &full, number, &ask.viewer.login, &Landing { method, words, over: None }) {
         Some(sha) => ok(payload::merged(&sha)),
         None => refuse(405, NOT_MERGEABLE),
     }
+}
+
+/// How a pull request is landed.
+#[derive(Debug, Default)]
+pub(crate) struct Landing<'a> {
+    /// `squash`, `rebase`; anything else makes a merge commit.
+    pub method: &'a str,
+    pub words: (Option<&'a str>, Option<&'a str>),
+    /// The tree is made over this commit instead of the base: what the base has beyond it is dropped.
+    pub over: Option<&'a str>,
 }
 
 /// Lands a pull request on its base by real git, and closes it as merged.
@@ -87,15 +97,15 @@ pub(crate) fn land(
     full: &str,
     number: u64,
     login: &str,
-    method: &str,
-    words: (Option<&str>, Option<&str>),
+    how: &Landing<'_>,
 ) -> Option<String> {
+    let Landing { method, words, over } = *how;
     let at = state.happens();
     let repo = state.repo_mut(full);
     let thread = repo.threads.get(&number)?;
     let pull = thread.pull.clone()?;
     let base = repo.base_of(&pull).to_owned();
-    let tree = repo.bare.merged_tree(&base, &pull.head)?;
+    let tree = repo.bare.merged_tree(over.unwrap_or(&base), &pull.head)?;
     let (usual_title, usual_body) = if method == "squash" {
         (format!("{} (#{number})", thread.title), String::new())
     } else {
@@ -110,7 +120,14 @@ pub(crate) fn land(
         "squash" => repo.bare.land(&pull.base_ref, &tree, &[&base], &message, at),
         _ => repo.bare.land(&pull.base_ref, &tree, &[&base, &pull.head], &message, at),
     };
-    let landed = Landed { sha: sha.clone(), by: login.to_owned(), at, base_before: base };
+    closes(state, full, number, Landed { sha: sha.clone(), by: login.to_owned(), at, base_before: base });
+    Some(sha)
+}
+
+/// Closes a pull request as merged by a commit that is there.
+pub(crate) fn closes(state: &mut State, full: &str, number: u64, landed: Landed) {
+    let (at, login, sha) = (landed.at, landed.by.clone(), landed.sha.clone());
+    let repo = state.repo_mut(full);
     if let Some(thread) = repo.threads.get_mut(&number) {
         thread.open = false;
         thread.closed = Some(at);
@@ -118,10 +135,9 @@ pub(crate) fn land(
             pull.landed = Some(landed);
         }
     }
-    state.event(full, number, "merged", login, json!({ "commit_id": sha }));
-    state.event(full, number, "closed", login, json!({}));
-    state.settle(full, login);
-    Some(sha)
+    state.event(full, number, "merged", &login, json!({ "commit_id": sha }));
+    state.event(full, number, "closed", &login, json!({}));
+    state.settle(full, &login);
 }
 
 pub(super) fn update_branch(state: &mut State, ask: &Ask) -> Answer {

@@ -10,7 +10,7 @@ mod repos;
 
 use serde_json::{Value, json};
 
-pub(crate) use merge::land;
+pub(crate) use merge::{Landing, closes, land};
 
 use crate::access::Viewer;
 use crate::state::{Repo, State, Thread};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::RepoVerbs;
-use crate::routes::land;
-use crate::state::{Review, Thread};
+use crate::routes::{Landing, closes, land};
+use crate::state::{Landed, Review, Thread};
 use crate::{happening, payload};
 
 /// One pull request or issue, as its people act in it.
@@ -167,8 +167,33 @@ impl<'w> PullVerbs<'w> {
 
     /// Somebody merges it on the web, whatever protects the base; answers the merge commit.
     pub fn merge(&self, who: &str) -> String {
+        self.lands(who, &Landing { method: "merge", ..Landing::default() })
+    }
+
+    /// The same by `merge`, `squash` or `rebase`.
+    pub fn merge_by(&self, who: &str, method: &str) -> String {
+        self.lands(who, &Landing { method, ..Landing::default() })
+    }
+
+    /// The same, but its tree is made over an older commit of the base, so that what landed since is dropped.
+    pub fn merge_over(&self, who: &str, method: &str, older: &str) -> String {
+        self.lands(who, &Landing { method, over: Some(older), ..Landing::default() })
+    }
+
+    fn lands(&self, who: &str, how: &Landing<'_>) -> String {
         self.repo.world.user(who);
-        let landed = land(&mut self.repo.state(), &self.repo.name, self.number, who, "merge", (None, None));
+        let landed = land(&mut self.repo.state(), &self.repo.name, self.number, who, how);
         landed.unwrap_or_else(|| panic!("#{} does not merge cleanly", self.number))
+    }
+
+    /// GitHub counts it as merged by this commit, which somebody pushed.
+    pub fn merged_as(&self, who: &str, commit: &str) {
+        self.repo.world.user(who);
+        let mut state = self.repo.state();
+        let at = state.happens();
+        let base = state.repo(&self.repo.name).default_branch.clone();
+        let base_before = state.repo(&self.repo.name).bare.branch(&base).unwrap_or_default().to_owned();
+        let landed = Landed { sha: commit.to_owned(), by: who.to_owned(), at, base_before };
+        closes(&mut state, &self.repo.name, self.number, landed);
     }
 }

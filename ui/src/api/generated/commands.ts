@@ -127,6 +127,7 @@ export interface Commands {
   repository_add: { request: RepositoryAdd; response: RepositoryView };
   repository_remove: { request: RepositoryByName; response: Done };
   repository_mode: { request: RepositoryMode; response: RepositoryView };
+  repository_unfreeze: { request: RepositoryByName; response: RepositoryView };
   repository_policy: { request: RepositoryByName; response: PolicyView };
   repository_offers: { request: Nothing; response: OfferPage };
   doctor: { request: Nothing; response: DoctorView };

@@ -55,6 +55,7 @@ macro_rules! commands {
             repository_add: RepositoryAdd => RepositoryView = repositories::add,
             repository_remove: RepositoryByName => Done = repositories::remove,
             repository_mode: RepositoryMode => RepositoryView = repositories::mode,
+            repository_unfreeze: RepositoryByName => RepositoryView = repositories::unfreeze,
             repository_policy: RepositoryByName => PolicyView = policy::show,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,

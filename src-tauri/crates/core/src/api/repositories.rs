@@ -12,6 +12,7 @@ use crate::config::edit::Edit;
 use crate::config::{Account, CLASSES, Config, PRESETS, RepoMode, Repository};
 use crate::github::GitHubError;
 use crate::loops::accounts::NoAccount;
+use crate::loops::landed;
 use crate::store::repositories::{self as observed, Known};
 use crate::store::{Durability, StoreError};
 
@@ -103,6 +104,29 @@ pub async fn mode(api: &Api, request: RepositoryMode) -> Result<v::RepositoryVie
     }
     super::settings::change_at_once(api, &edits)?;
     changed(api).await?;
+    view(api, &name).await
+}
+
+/// Lifts the freeze after a merge that made something else than it must (engine.md 4.7).
+pub async fn unfreeze(api: &Api, request: RepositoryByName) -> Result<v::RepositoryView, ApiError> {
+    api.person("lift a freeze of merging")?;
+    let config = api.context().config();
+    let wanted = watched(&config, &request.name)?;
+    let (host, name) = (config.host_of(wanted).to_owned(), wanted.name.clone());
+    let lifted = api
+        .store()
+        .write(Durability::Full, {
+            let name = name.clone();
+            move |tx| -> Result<_, StoreError> {
+                let row = observed::find(tx, &host, &name)?;
+                landed::unfreeze(tx, &host, &name, row.map(|row| row.id))
+            }
+        })
+        .await?;
+    if !lifted {
+        return Err(ApiError::new(ErrorCode::Refused, format!("merging is not frozen in {name}"))
+            .hint("`steward repo list` shows where it is"));
+    }
     view(api, &name).await
 }
 

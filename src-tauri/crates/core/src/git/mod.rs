@@ -6,6 +6,7 @@ mod excerpt;
 pub mod export;
 pub mod facts;
 mod fetch;
+pub mod landed;
 mod names;
 mod objects;
 mod remote;

@@ -308,6 +308,20 @@ impl<'a> Call<'a> {
         }
     }
 
+    /// The whole output of a command that also answers by exit code 1; true when it did.
+    pub fn answer(self) -> Result<(Vec<u8>, bool), GitError> {
+        let (what, place, mut out) = (self.what(), self.place.clone(), Vec::new());
+        let ended = self.run(&mut |chunk| {
+            out.extend_from_slice(chunk);
+            Ok(Flow::More)
+        })?;
+        match ended {
+            Ended::Well | Ended::Enough => Ok((out, false)),
+            Ended::Badly { code: Some(1), .. } => Ok((out, true)),
+            Ended::Badly { stderr, .. } => Err(GitError::from_stderr(&what, &place, &stderr)),
+        }
+    }
+
     /// Hands the output over as it comes; memory does not grow with it.
     pub fn stream(self, mut sink: impl FnMut(&[u8]) -> Result<Flow, GitError>) -> Result<(), GitError> {
         let (what, place) = (self.what(), self.place.clone());

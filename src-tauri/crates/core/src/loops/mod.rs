@@ -5,6 +5,7 @@ mod context;
 pub mod effects;
 mod failpoint;
 pub mod forge;
+pub mod landed;
 pub mod observer;
 pub mod pause;
 pub mod questions;

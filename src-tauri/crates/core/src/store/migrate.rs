@@ -14,6 +14,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0005_questions.sql"),
     include_str!("../../../../../migrations/0006_pull_age.sql"),
     include_str!("../../../../../migrations/0007_turned_down.sql"),
+    include_str!("../../../../../migrations/0008_landings.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

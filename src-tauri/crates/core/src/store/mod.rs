@@ -18,6 +18,7 @@ pub mod http_cache;
 pub mod inbox;
 pub mod issues;
 pub mod judgements;
+pub mod landings;
 pub mod migrate;
 pub mod need_answers;
 pub mod needs;

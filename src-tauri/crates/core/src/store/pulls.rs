@@ -9,7 +9,7 @@ use steward_rules::untrusted::Untrusted;
 
 use super::repositories::RepositoryId;
 use super::sql::{self, At};
-use super::{ReadTx, StoreError, WriteTx};
+use super::{ReadTx, StoreError, WriteTx, landings};
 
 /// One pull request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,8 +82,14 @@ const COLUMNS: &str =
     p.base_branch, p.base, p.draft, p.state, p.labels, p.rollup, p.mergeable, p.review_decision, p.updated_at,
     p.head_seen_at, p.seen_at";
 
-/// Writes a pull request in place of what was known of it.
+/// Writes a pull request in place of what was known of it. One that was open and is merged is to be proven.
 pub fn put(tx: &WriteTx<'_>, row: &PullRow) -> Result<(), StoreError> {
+    if row.state == PullState::Merged
+        && let Some(before) = get(tx, row.repository, row.number)?
+        && before.state == PullState::Open
+    {
+        landings::seen(tx, &before, row)?;
+    }
     tx.execute(
         "INSERT INTO pulls (repository, number, node_id, title, author, head, head_branch, head_repository, base_branch,
                             base, draft, state, labels, rollup, mergeable, review_decision, updated_at, head_seen_at,

@@ -159,10 +159,7 @@ pub fn remove(tx: &WriteTx<'_>, host: &str, name: &RepoName) -> Result<bool, Sto
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<RepositoryRow> {
-    let name: String = row.get("name")?;
-    let name = RepoName::parse(&name).ok_or_else(|| {
-        rusqlite::Error::FromSqlConversionFailure(0, rusqlite::types::Type::Text, "not owner/name".into())
-    })?;
+    let name = sql::repo_name(row, "name")?;
     let seen = match row.get::<_, Option<String>>("node_id")? {
         None => None,
         Some(node_id) => Some(Description {

@@ -5,7 +5,7 @@ use rusqlite::Row;
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use steward_rules::ids::Sha;
+use steward_rules::ids::{RepoName, Sha};
 
 /// A time as a column holds it: `2026-11-30T08:56:44.123Z`, so that text order is time order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -56,6 +56,12 @@ pub fn sha(row: &Row<'_>, column: &str) -> rusqlite::Result<Sha> {
 pub fn sha_opt(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Sha>> {
     let text: Option<String> = row.get(column)?;
     text.map(|text| Sha::new(&text).map_err(|error| bad(column, error))).transpose()
+}
+
+/// The `owner/name` of a column.
+pub fn repo_name(row: &Row<'_>, column: &str) -> rusqlite::Result<RepoName> {
+    let text: String = row.get(column)?;
+    RepoName::parse(&text).ok_or_else(|| bad(column, "not owner/name"))
 }
 
 /// One of our own words (an enum that serde writes as a string).

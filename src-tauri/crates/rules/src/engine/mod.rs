@@ -9,6 +9,7 @@ pub mod facts;
 pub mod hold;
 pub mod json;
 pub mod ladder;
+pub mod landed;
 pub mod memory;
 pub mod merge;
 pub mod paths;

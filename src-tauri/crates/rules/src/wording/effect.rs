@@ -33,6 +33,7 @@ pub fn refusal(refusal: &Refusal) -> String {
         Refusal::Account { wanted, acting } => {
             format!("it was to go out as {}, and the token is of {}", line(wanted), line(acting))
         }
+        Refusal::Frozen { why } => format!("merging is frozen in this repository: {}", line(why)),
     }
 }
 
@@ -55,6 +56,7 @@ pub fn hint(slug: &str) -> Option<&'static str> {
     match slug {
         "paused" => Some("`steward resume` lifts the pause"),
         "observed" => Some("set the repository's mode to suggest or act"),
+        "frozen" => Some("look at what landed, then `steward repo unfreeze owner/name`"),
         "account" => Some("name the account in the repository's block, and review again"),
         "auth" | "signed_out" => Some("run `steward auth login`; it goes out by itself afterwards"),
         "forbidden" => Some("look at `steward auth status`: a scope is missing, or the thread is locked"),

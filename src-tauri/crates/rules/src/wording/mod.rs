@@ -4,6 +4,7 @@ pub mod effect;
 pub mod engine;
 pub mod finding;
 pub mod gate;
+pub mod landed;
 pub mod review;
 
 /// `one`, `one, two`, `one, two and 3 more`.

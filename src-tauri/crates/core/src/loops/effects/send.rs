@@ -16,7 +16,7 @@ use crate::github::{Client, GitHubError, Wrote};
 use crate::loops::{Ctx, failpoint, pause};
 use crate::store::effects::{self, EffectRow, State, Why};
 use crate::store::pulls::{self, PullState};
-use crate::store::{Durability, ReadTx, StoreError, WriteTx, tasks};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, landings, tasks};
 
 /// After so many sendings of which nobody knows the end it is left to the person.
 const ATTEMPTS: u32 = 5;
@@ -339,7 +339,7 @@ fn settle(tx: &WriteTx<'_>, id: i64, way: Option<Way>) -> Result<Option<EffectPe
             guard::Refusal::Observed => {
                 end(tx, id, State::Obsolete, &Why::new(refusal.slug(), refusal.message()))?;
             }
-            guard::Refusal::Account { .. } => {
+            guard::Refusal::Account { .. } | guard::Refusal::Frozen { .. } => {
                 end(tx, id, State::Failed, &Why::new(refusal.slug(), refusal.message()))?;
             }
         },
@@ -431,8 +431,13 @@ fn known_subject(tx: &ReadTx<'_>, row: &EffectRow) -> Result<Vec<Sighting>, Stor
 
 /// What the database knows of what may hold an effect back.
 fn known_holds(tx: &ReadTx<'_>, row: &EffectRow) -> Result<Holds, StoreError> {
+    let frozen = match RepoName::parse(&row.repository) {
+        Some(repo) => landings::frozen(tx, &row.host, &repo)?.map(|freeze| freeze.why),
+        None => None,
+    };
     Ok(Holds {
         paused: pause::current(tx)?.map(|paused| paused.why),
+        frozen,
         subject: Reading::<Subject>::unread(Cause::NotReadYet, "the subject"),
         stale: row.stale,
         acting: Reading::unread(Cause::NotReadYet, "the account"),

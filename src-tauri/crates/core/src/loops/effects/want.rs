@@ -12,7 +12,7 @@ use crate::config::Config;
 use crate::store::effects::{self, NewEffect, Start, State, Subject, Why};
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::reviews::{ReviewRecord, ReviewState, StaleReason};
-use crate::store::{ReadTx, StoreError, WriteTx, findings, gates, reviews};
+use crate::store::{ReadTx, StoreError, WriteTx, findings, gates, landings, reviews};
 
 /// The kind of inbox entry that a suggested effect has.
 pub const ENTRY: Kind = Kind::Suggestion;
@@ -55,6 +55,7 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
     // Only the power decides here; whatever may hold it back is read when it is sent.
     let holds = Holds {
         paused: None,
+        frozen: landings::frozen(tx, &subject.host, &ask.repo)?.map(|freeze| freeze.why),
         subject: Reading::known(SubjectNow::Open(review.sha.clone())),
         stale: None,
         acting: Reading::known(account.clone()),

@@ -24,7 +24,7 @@ pub use notify::{NoticeSink, Nowhere};
 
 use super::observer::Observer;
 use super::review::DriveError;
-use super::{Ctx, effects, questions};
+use super::{Ctx, effects, landed, questions};
 use crate::lock::{self, HolderKind, LockError, RuntimeLock};
 use crate::store::effects::EffectRow;
 use crate::store::reviews::ReviewRecord;
@@ -90,7 +90,7 @@ impl Runtime {
         let (queue, watch) = (runtime.trouble.clone(), runtime.trouble.clone());
         let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
         let (seen, known, sent) = (queue.topics(), queue.topics(), queue.topics());
-        let (heard, asked) = (queue.topics(), queue.topics());
+        let (heard, asked, merged) = (queue.topics(), queue.topics(), queue.topics());
         runtime.loops.push(tokio::spawn(queue.run()));
         runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
         let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
@@ -98,6 +98,14 @@ impl Runtime {
         let noted = runtime.trouble.clone();
         let note = move |result| noted.note("effects", result);
         runtime.loops.push(tokio::spawn(effects::run(runtime.ctx.clone(), runtime.stop.clone(), sent, note)));
+        let noted = runtime.trouble.clone();
+        let note = move |result| noted.note("landed", result);
+        runtime.loops.push(tokio::spawn(landed::run(
+            runtime.ctx.clone(),
+            runtime.stop.clone(),
+            merged,
+            note,
+        )));
         let observer = Observer::new(runtime.ctx.clone());
         let note = runtime.trouble.clone();
         let note = move |result| note.note("observer", result);

@@ -7,7 +7,9 @@ use crate::git::BareClone;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
-use crate::store::{Durability, StoreError, attached, heads_seen, issues, needs, pulls, retention, reviews};
+use crate::store::{
+    Durability, StoreError, attached, heads_seen, issues, landings, needs, pulls, retention, reviews,
+};
 use crate::telemetry;
 
 pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
@@ -25,6 +27,7 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
             heads_seen::prune(tx, heads)?;
             pulls::prune(tx, observed)?;
             issues::prune(tx, observed)?;
+            landings::prune(tx, done)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;
