@@ -1,8 +1,14 @@
 //! Watched repositories from the command line.
 
+use std::sync::Arc;
+
+use steward_core::clock::SystemClock;
+use steward_core::home::Home;
+use steward_core::store::{Durability, Store, landings};
 use steward_github_double::World;
 use steward_kit::git::Repo;
 use steward_kit::pty::{self, Ran};
+use steward_rules::ids::RepoName;
 
 use crate::desk::{Desk, steward};
 
@@ -67,6 +73,32 @@ fn a_repository_is_added_widened_shown_and_removed() {
     let check = person(&desk, &["config", "check", "--json"]).ok().json();
     assert_eq!(check["problems"], serde_json::json!([]));
     world.assert_contract();
+}
+
+#[test]
+fn a_freeze_is_shown_and_lifted_by_the_person_alone() {
+    let (desk, world) = signed_in();
+    let host = world.base().trim_start_matches("http://").to_owned();
+    person(&desk, &["repo", "add", "octo/app"]).ok();
+    person(&desk, &["repo", "add", "octo/lib"]).ok();
+    let why = "what landed with #12 is not what its merge makes: it differs at a.txt";
+    let store = Store::open(&Home::under(&desk.home.path()), Arc::new(SystemClock)).unwrap();
+    let name = RepoName::parse("octo/app").unwrap();
+    let frozen = store.write_blocking(Durability::Full, |tx| landings::freeze(tx, &host, &name, why));
+    assert!(frozen.unwrap());
+    let list = person(&desk, &["repo", "list"]).ok().stdout;
+    let line = |name: &str| list.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("octo/app").contains("merging is frozen") && !line("octo/lib").contains("frozen"), "{list}");
+    let shown = person(&desk, &["repo", "show", "octo/app"]).ok().stdout;
+    assert!(shown.contains(why) && shown.contains("steward repo unfreeze octo/app"), "{shown}");
+    // A command without a terminal is nobody.
+    let ran = desk.script(&["repo", "unfreeze", "octo/app", "--json"]);
+    assert_eq!(ran.json()["error"]["code"], "not_a_person");
+    let lifted = person(&desk, &["repo", "unfreeze", "octo/app"]).ok().stdout;
+    assert!(lifted.contains("merging is not frozen any more in octo/app"), "{lifted}");
+    assert_eq!(person(&desk, &["repo", "unfreeze", "octo/app"]).code, 1);
+    let log = person(&desk, &["log", "--kind", "landed", "--json"]).ok().json();
+    assert_eq!((log["rows"].as_array().unwrap().len(), &log["rows"][0]["actor"]), (1, &"person".into()));
 }
 
 #[test]

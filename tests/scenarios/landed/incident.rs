@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde_json::json;
+use serde_json::{Value, json};
 use steward_core::api::error::ErrorCode;
 use steward_core::api::{Api, dispatch};
 use steward_core::lock::HolderKind;
@@ -125,10 +125,17 @@ async fn client(desk: &Desk, caller: Caller) -> Api {
     Api::open_at(&desk.home, caller, desk.hand.clone()).await.unwrap()
 }
 
+async fn board(api: &Api) -> Value {
+    dispatch(api, "repository_board", json!({ "name": REPO })).await.unwrap()["repository"].clone()
+}
+
 #[tokio::test]
 async fn a_freeze_stands_until_the_person_lifts_it_and_the_act_is_in_the_audit_log() {
     let (desk, _) = iced().await;
     let api = client(&desk, Caller::Person).await;
+    let shown = board(&api).await;
+    assert_eq!(shown["frozen"]["why"], frozen(&desk).await.unwrap().why);
+    assert_eq!(shown["frozen"]["at"], "2026-11-30T10:10:00Z");
     // Taking the entry off the list lifts nothing, and no agent does.
     let entry = entries(&desk, Kind::Incident, Shelf::Open).await[0].id;
     dispatch(&api, "inbox_mark", json!({ "id": entry.0, "action": { "action": "done" } })).await.unwrap();
@@ -140,7 +147,7 @@ async fn a_freeze_stands_until_the_person_lifts_it_and_the_act_is_in_the_audit_l
     assert!(frozen(&desk).await.is_some());
 
     let lifted = dispatch(&api, "repository_unfreeze", json!({ "name": REPO })).await.unwrap();
-    assert_eq!(lifted["name"], REPO);
+    assert_eq!(lifted["frozen"], Value::Null);
     assert_eq!(frozen(&desk).await, None);
     assert_eq!(audited(&desk, "landed.unfreeze").await, [format!("person {}/{REPO}", desk.host())]);
     assert_eq!(entries(&desk, Kind::Incident, Shelf::Open).await, []);
@@ -174,7 +181,7 @@ async fn a_freeze_outlives_the_repositorys_rows() {
     desk.ctx.store.write(Durability::Full, move |tx| repositories::remove(tx, &host, &name())).await.unwrap();
     assert!(frozen(&desk).await.is_some());
     desk.tick().await;
-    assert!(frozen(&desk).await.is_some());
+    assert!(board(&client(&desk, Caller::Person).await).await["frozen"].is_object());
 }
 
 #[tokio::test]

@@ -56,6 +56,7 @@ export const repositories = [
     openPulls: 9,
     openIssues: 3,
     unconfirmed: false,
+    frozen: null,
   },
   {
     host: "github.com",
@@ -80,6 +81,7 @@ export const repositories = [
     openPulls: 41,
     openIssues: 12,
     unconfirmed: true,
+    frozen: null,
   },
   {
     host: "github.com",
@@ -100,6 +102,7 @@ export const repositories = [
     openPulls: 0,
     openIssues: 0,
     unconfirmed: false,
+    frozen: null,
   },
 ];
 

@@ -172,6 +172,7 @@ export function repository(name: string, change: Partial<RepositoryView> = {}): 
     openPulls: 1,
     openIssues: 0,
     unconfirmed: false,
+    frozen: null,
     ...change,
   };
 }

@@ -105,6 +105,7 @@ fn render(page: &RepositoryPage, now: DateTime<Utc>, out: &Output) -> String {
     for r in &page.repositories {
         let count = |n: u32| if r.observed_at.is_some() { n.to_string() } else { "-".to_owned() };
         let state = match &r.problem {
+            _ if r.frozen.is_some() => out.paint(Tone::Bad, "merging is frozen"),
             Some(problem) => out.paint(Tone::Warn, &problem.message),
             None if r.unconfirmed => out.paint(Tone::Warn, "waits for confirmation"),
             None => "ok".to_owned(),
@@ -127,6 +128,10 @@ fn render_board(found: &BoardView, now: DateTime<Utc>, out: &Output) -> String {
     let mut head = Table::bare();
     head.row(["repository".to_owned(), out.paint(Tone::Bold, &format!("{} on {}", r.name, r.host))]);
     head.row(["mode".to_owned(), mode_words(r)]);
+    if let Some(freeze) = &r.frozen {
+        let words = format!("{}; steward repo unfreeze {}", freeze.why, r.name);
+        head.row(["frozen".to_owned(), out.paint(Tone::Bad, &words)]);
+    }
     if r.unconfirmed {
         head.row(["waits".to_owned(), "for your confirmation: steward config confirm".to_owned()]);
     }

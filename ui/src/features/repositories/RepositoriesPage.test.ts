@@ -275,6 +275,37 @@ describe("the mode of a repository", () => {
   });
 });
 
+describe("a freeze of merging", () => {
+  test("is the first line of the board's head, and is lifted only after a yes", async () => {
+    const why = "what landed with #12 is not what its merge makes: it differs at a.txt";
+    board.repository = repository("octo/app", { frozen: { why, at: AT } });
+    repositories = [board.repository];
+    host.answers.repository_unfreeze = ({ name }) => {
+      board = { ...board, repository: repository(name) };
+      return board.repository;
+    };
+    await at("repository/octo/app");
+    const line = await screen.findByTestId("frozen");
+    expect(line.textContent).toContain("Merging is frozen");
+    expect(line.textContent).toContain(why);
+    await fireEvent.click(screen.getByTestId("unfreeze"));
+    expect((await screen.findByTestId("confirm")).textContent).toContain(why);
+    expect(host.asked("repository_unfreeze")).toEqual([]);
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() =>
+      expect(host.asked("repository_unfreeze")).toEqual([{ name: "octo/app" }]),
+    );
+    await vi.waitFor(() => expect(screen.queryByTestId("frozen")).toBeNull());
+  });
+
+  test("is marked in the list, and nothing is where there is none", async () => {
+    repositories[0] = repository("octo/app", { frozen: { why: "it differs", at: AT } });
+    await at("repositories");
+    expect((await screen.findByTestId("repository-octo/app")).textContent).toContain("frozen");
+    expect(screen.getByTestId("repository-octo/site").textContent).not.toContain("frozen");
+  });
+});
+
 test("the foot says when GitHub was seen and what is left to ask", async () => {
   seen = observer({
     budgets: [

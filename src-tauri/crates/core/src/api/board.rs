@@ -16,7 +16,9 @@ use crate::loops::observer::standing::{self, Standing};
 use crate::store::issues::IssueRow;
 use crate::store::pulls::PullRow;
 use crate::store::repositories::{Known, RepositoryRow};
-use crate::store::{Durability, ReadTx, StoreError, api_budget, issues, pulls, repositories, reviews, tasks};
+use crate::store::{
+    Durability, ReadTx, StoreError, api_budget, issues, landings, pulls, repositories, reviews, tasks,
+};
 
 /// Longest list of labels shown of one thing.
 const LABELS: usize = 20;
@@ -156,11 +158,17 @@ fn read_view(
         None => Known::default(),
     };
     let unconfirmed = powers::read(tx, config)?.waits(host, &known.name);
-    Ok(v::RepositoryView { unconfirmed, ..repository_view(config, known, row.as_ref(), open, workspaces) })
+    let frozen = landings::frozen(tx, host, &known.name)?
+        .map(|freeze| v::FreezeView { why: convert::line(&freeze.why), at: freeze.at });
+    Ok(v::RepositoryView {
+        unconfirmed,
+        frozen,
+        ..repository_view(config, known, row.as_ref(), open, workspaces)
+    })
 }
 
-/// A watched repository as clients see it: what the file says, and what GitHub last said. Whether a power
-/// waits for the person is the caller's to add.
+/// A watched repository as clients see it: what the file says, and what GitHub last said. What waits for
+/// the person is the caller's to add.
 fn repository_view(
     config: &Config,
     known: &config::Repository,
@@ -193,6 +201,7 @@ fn repository_view(
         open_pulls: open.pulls,
         open_issues: open.issues,
         unconfirmed: false,
+        frozen: None,
     }
 }
 

@@ -111,7 +111,13 @@ view!(
         open_issues: u32,
         /// True when what the file asks for waits for the person's confirmation.
         unconfirmed: bool,
+        /// Why nothing is merged there until the person lifts it.
+        frozen: Option<FreezeView>,
     }
+);
+view!(
+    /// Something else landed than a merge makes, so merging rests.
+    FreezeView { why: String, at: DateTime<Utc> }
 );
 view!(RepositoryPage { repositories: Vec<RepositoryView>, observer: ObserverView });
 
