@@ -175,6 +175,30 @@ fn hook_events_become_one_question_of_their_session_and_end_with_its_turn() {
 }
 
 #[test]
+fn what_an_agent_asked_in_its_last_words_outlives_its_turns() {
+    let desk = desk(ON);
+    let stop = |said: &str| {
+        json!({"session_id": "0a1b2c3d-4e5f", "cwd": desk.path(), "hook_event_name": "Stop",
+            "last_assistant_message": said})
+    };
+    let asked = "Done so far.\nNEED [storage]: WAL or rollback?\nA) WAL\nB) rollback";
+    for said in [asked, asked, "I went on with the other part.", ""] {
+        assert_eq!(hook(&desk, &stop(said)).0, 0);
+    }
+    let found = needs(&desk);
+    assert_eq!(found.len(), 1, "{found:?}");
+    assert_eq!((&found[0]["state"], &found[0]["topic"]), (&json!("open"), &json!("storage")));
+    // One that waits for its answer goes on being the one who fetches it.
+    let words = ["need", "Which port?", "--topic", "port", "--agent", "claude-0a1b2c3d", "--project", "app"];
+    desk.script(&words).ok();
+    assert_eq!(hook(&desk, &stop("NEED [port]: Which port, 80 or 8080?")).0, 0);
+    let found = needs(&desk);
+    let port = found.iter().find(|need| need["topic"] == "port").unwrap();
+    assert_eq!(port["question"], "Which port, 80 or 8080?");
+    assert_eq!(port["may"]["answer"], true, "{port}");
+}
+
+#[test]
 fn while_questions_are_off_a_hook_does_nothing() {
     let desk = Desk::new();
     let event = json!({"hook_event_name": "Notification", "message": "x", "session_id": "s", "cwd": "/"});
@@ -348,10 +372,14 @@ fn a_question_by_message_is_told_to_the_owner_alone_and_his_reply_is_carried_bac
     // A restart takes nothing up again and sends nothing again.
     std::fs::remove_file(thrum.state.join("reply-m1")).unwrap();
     let served = thrum.serve(&desk);
-    let other = ["need", "Which port?", "--topic", "port", "--agent", "coord_app", "--project", "app"];
+    let token = format!("ghp_{}", "x7Qm2ZkD9vTsLw4RbYc8NfJh3GpEa6Ut1Xe0");
+    let asked = format!("Which port? It answers to {token}");
+    let other = ["need", asked.as_str(), "--topic", "port", "--agent", "coord_app", "--project", "app"];
     desk.script(&other).ok();
     let sent = until("the new one is told", || Some(thrum.sent()).filter(|sent| sent.len() == 2));
     assert!(sent[1].contains("Which port?"), "{sent:?}");
+    // It may be bridged to a phone: no secret goes with it.
+    assert!(!sent[1].contains(&token), "{sent:?}");
     assert!(!thrum.state.join("reply-m1").exists());
     assert_eq!(needs(&desk).len(), 2);
     served.end();

@@ -4,8 +4,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 use steward_rules::questions::keys::{Hold, Obstacle, Piece, Refusal, Typable, TypableError, may_type};
 use steward_rules::questions::pane::{
-    Agent, Composer, Fault, Judgement, Last, PaneId, PaneState, Screen, Seen, Shown, Unsure, judge, shown,
-    wants_look,
+    Agent, Composer, Fault, Judgement, Last, PaneId, PaneState, Screen, Seen, Shown, Unsure, judge,
+    sent_pastes, shown, shown_after, wants_look,
 };
 use steward_rules::untrusted::Untrusted;
 
@@ -118,12 +118,28 @@ fn with_composer(above: &str, inside: &str) -> Screen {
 #[case("● Which?", "[Pasted text #1 +3 lines]", Shown::Placeholder)]
 #[case("● Which?", "the [Pasted text #1]", Shown::Placeholder)]
 #[case("● Which?", "not [Pasted text #1]", Shown::Other)]
+#[case("● Which?", "the answer [Pasted text #1]", Shown::Other)]
+#[case("● Which?", "[Pasted text #1] the answer", Shown::Other)]
+#[case("❯ [Pasted text #1 +3 lines]", "", Shown::Nowhere)]
 #[case("● Which?", "", Shown::Nowhere)]
 #[case("❯ the answer", "", Shown::Transcript)]
 #[case("❯ the\n  answer", "", Shown::Transcript)]
 #[case("✻ Working… (2s)", "", Shown::Working)]
 fn each_step_of_a_delivery_has_its_proof(#[case] above: &str, #[case] inside: &str, #[case] wanted: Shown) {
     assert_eq!(shown(Agent::Claude, &with_composer(above, inside), "the answer"), wanted);
+}
+
+#[test]
+fn a_sent_stand_in_is_ours_only_when_it_came_after_our_enter() {
+    let before = with_composer("❯ [Pasted text #1 +3 lines]\n● Which?", "[Pasted text #2 +9 lines]");
+    let pastes = Some(sent_pastes(Agent::Claude, &before));
+    let none_came = with_composer("❯ [Pasted text #1 +3 lines]\n● Which?", "");
+    let one_came = with_composer("❯ [Pasted text #1 +3 lines]\n● Which?\n❯ [Pasted text #2 +9 lines]", "");
+    let shown = |screen| shown_after(Agent::Claude, screen, "the answer", pastes);
+    assert_eq!(
+        (shown(&before), shown(&none_came), shown(&one_came)),
+        (Shown::Placeholder, Shown::Nowhere, Shown::Transcript)
+    );
 }
 
 #[test]

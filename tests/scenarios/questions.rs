@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use steward_core::loops::Ctx;
 use steward_core::loops::effects::powers;
+use steward_core::loops::pause;
 use steward_core::loops::questions::{
     self, AnswerError, Asking, Raised, carry, fetched, raise, remind, take_up, way_of,
 };
@@ -209,6 +210,31 @@ async fn nothing_is_typed_where_the_config_does_not_let_it() {
     let config = powers::questions(&desk.ctx).await.unwrap();
     assert_eq!(way_of(&need(&desk.ctx, here).await, &config), Way::Type);
     assert_eq!(way_of(&need(&desk.ctx, there).await, &config), Way::Type);
+}
+
+#[tokio::test]
+async fn an_answer_that_waits_is_typed_only_while_keys_are_allowed_and_nothing_is_paused() {
+    let desk = desk();
+    confirmed(&desk, ON).await;
+    let id = ask(&desk.ctx, in_pane(None, None)).await.id;
+    questions::answer(&desk.ctx, Some(id), "B").await.unwrap();
+    pause::pause(&desk.ctx, "away").await.unwrap();
+    assert_eq!(questions::carry(&desk.ctx).await.unwrap(), 0);
+    assert_eq!(newest(&desk.ctx, id).await.stage, Stage::Queued);
+    pause::resume(&desk.ctx).await.unwrap();
+    desk.config("questions: {enabled: true, owner: leon}\n");
+    assert_eq!(questions::carry(&desk.ctx).await.unwrap(), 1);
+    let answer = newest(&desk.ctx, id).await;
+    assert_eq!(answer.stage, Stage::Returned);
+    assert!(answer.why.as_deref().unwrap().contains("`questions.keys` is off"), "{answer:?}");
+    // A pane that was only named when it was asked may be another by now.
+    confirmed(&desk, ON).await;
+    let named = Place { seen: None, ..in_pane(None, None).place };
+    let id = ask(&desk.ctx, Asking { place: named, ..asking("port", "80?", Origin::Hook) }).await.id;
+    questions::answer(&desk.ctx, Some(id), "B").await.unwrap();
+    assert_eq!(questions::carry(&desk.ctx).await.unwrap(), 1);
+    let answer = newest(&desk.ctx, id).await;
+    assert!(answer.why.as_deref().unwrap().contains("not read when it asked"), "{answer:?}");
 }
 
 #[tokio::test]

@@ -146,6 +146,18 @@ async fn a_stand_in_for_a_paste_is_typed_and_not_delivered() {
 }
 
 #[tokio::test]
+async fn a_persons_own_paste_is_a_draft_and_no_answer_of_ours() {
+    let Some(stage) = Stage::new(Agent::Claude, &["paste"]) else { return };
+    let answer = stage.answer(&format!("[app] octo answers: {}", "B and more words ".repeat(9))).await;
+    stage.server.type_keys(&stage.pane, &"mine ".repeat(30));
+    stage.server.until_shows(&stage.pane, |text| text.contains("[Pasted text"));
+    let (end, steps) = typed(&stage, &answer).await;
+    assert!(matches!(end, Delivery::Obstacle(Obstacle::Held(Hold::Draft))), "{end:?}");
+    assert_eq!(steps, []);
+    assert!(!stage.received().contains('\r'), "{:?}", stage.received());
+}
+
+#[tokio::test]
 async fn nothing_is_typed_over_a_draft_and_later_it_goes() {
     let Some(stage) = Stage::new(Agent::Claude, &[]) else { return };
     let answer = stage.answer("[app] octo answers: B").await;

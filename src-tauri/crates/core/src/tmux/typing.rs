@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use steward_rules::questions::keys::{Hold, Key, Obstacle, Piece, Refusal, Typable, may_type};
 use steward_rules::questions::pane::{
-    Agent, PaneId, PaneIdentity, Screen, Seen, Shown, is_shell, judge, shown,
+    Agent, PaneId, PaneIdentity, Screen, Seen, Shown, is_shell, judge, sent_pastes, shown, shown_after,
 };
 use tokio::time::Instant;
 
@@ -103,8 +103,9 @@ impl Tmux {
             Ok(capture) => capture,
             Err(obstacle) => return obstacle,
         };
+        // A stand-in that is there before any key of ours may be a person's own paste: it is a draft.
         let ours = shown(answer.agent, &first.screen, answer.text.as_str());
-        if !ours.is_typed() {
+        if ours != Shown::Composer {
             if let Err(obstacle) = check(answer, &first.screen) {
                 return Delivery::Obstacle(obstacle);
             }
@@ -118,11 +119,12 @@ impl Tmux {
         if !journal.reached(Reached::Typed).await {
             return Delivery::Undelivered { at: Reached::Typed, why: Undelivered::Stopped };
         }
-        if let Err(why) = self.submit(answer).await {
-            return Delivery::Undelivered { at: Reached::Typed, why };
-        }
+        let pastes = match self.submit(answer).await {
+            Ok(pastes) => pastes,
+            Err(why) => return Delivery::Undelivered { at: Reached::Typed, why },
+        };
         journal.reached(Reached::Submitted).await;
-        if self.acknowledged(answer).await {
+        if self.acknowledged(answer, pastes).await {
             journal.reached(Reached::Acknowledged).await;
             Delivery::Acknowledged
         } else {
@@ -216,41 +218,48 @@ impl Tmux {
     }
 
     async fn shown_now(&self, answer: &Answer, text: &str) -> Result<Shown, Undelivered> {
-        let capture = self.capture(&answer.to.pane).await?;
-        if capture.pane.identity != answer.to {
-            return Err(Undelivered::PaneChanged);
-        }
-        Ok(shown(answer.agent, &capture.screen, text))
+        Ok(shown(answer.agent, &self.screen_now(answer).await?, text))
     }
 
-    /// Enter, and at most two more, each only while the composer is seen to hold the answer.
-    async fn submit(&self, answer: &Answer) -> Result<(), Undelivered> {
+    async fn screen_now(&self, answer: &Answer) -> Result<Screen, Undelivered> {
+        let capture = self.capture(&answer.to.pane).await?;
+        if capture.pane.identity == answer.to { Ok(capture.screen) } else { Err(Undelivered::PaneChanged) }
+    }
+
+    /// Enter, and at most two more, each only while the composer is seen to hold the answer. Gives how many
+    /// pastes were sent before it, where the composer held the answer's stand-in.
+    async fn submit(&self, answer: &Answer) -> Result<Option<usize>, Undelivered> {
+        let (agent, text) = (answer.agent, answer.text.as_str());
+        let mut pastes = None;
         for _enter in 0..ENTERS {
             tokio::time::sleep(STILL).await;
-            match self.shown_now(answer, answer.text.as_str()).await? {
-                Shown::Composer | Shown::Placeholder => {}
+            let screen = self.screen_now(answer).await?;
+            match shown_after(agent, &screen, text, pastes) {
+                Shown::Composer => {}
+                Shown::Placeholder => pastes = Some(sent_pastes(agent, &screen)),
                 Shown::Modal => return Err(Undelivered::ModalOpened),
-                Shown::Transcript | Shown::Working => return Ok(()),
+                Shown::Transcript | Shown::Working => return Ok(pastes),
                 Shown::Nowhere | Shown::Other => return Err(Undelivered::NotShown),
             }
             self.keys(answer, Keys::Key(Key::Enter)).await?;
             let until = Instant::now() + PATIENCE;
             while Instant::now() < until {
                 tokio::time::sleep(LOOK).await;
-                match self.shown_now(answer, answer.text.as_str()).await? {
+                match self.shown_now(answer, text).await? {
                     Shown::Composer | Shown::Placeholder | Shown::Other => {}
                     // The composer is empty, or a prompt came up over it: the agent took the words.
-                    Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Modal => return Ok(()),
+                    Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Modal => return Ok(pastes),
                 }
             }
         }
         Err(Undelivered::NotTaken)
     }
 
-    async fn acknowledged(&self, answer: &Answer) -> bool {
+    async fn acknowledged(&self, answer: &Answer, pastes: Option<usize>) -> bool {
         let until = Instant::now() + ANSWER;
         loop {
-            match self.shown_now(answer, answer.text.as_str()).await {
+            let screen = self.screen_now(answer).await;
+            match screen.map(|screen| shown_after(answer.agent, &screen, answer.text.as_str(), pastes)) {
                 Ok(Shown::Transcript | Shown::Working | Shown::Modal) => return true,
                 Ok(Shown::Nowhere | Shown::Other | Shown::Composer | Shown::Placeholder) => {}
                 Err(_gone) => return false,

@@ -16,6 +16,6 @@ mod watch;
 pub use address::{Agent, PaneId, PaneIdError, PaneIdentity, is_shell};
 pub use judge::{after_empty_ticks, judge};
 pub use screen::{Ink, Line, Screen};
-pub use shown::{Shown, shown};
+pub use shown::{Shown, sent_pastes, shown, shown_after};
 pub use state::{Choice, Composer, Fault, Judgement, Modal, PaneState, Prompt, Seen, Unsure};
 pub use watch::{Last, wants_look};

@@ -144,9 +144,12 @@ pub fn unreachable(row: &NeedRow) -> &'static str {
 
 /// True when words may be typed into the asker's pane.
 pub fn may_type(row: &NeedRow, config: &Questions) -> bool {
-    row.place.pane.is_some()
-        && row.place.prompt.is_none()
-        && roster::keys(row.place.remote.as_deref(), config.keys, &config.ssh)
+    row.place.pane.is_some() && row.place.prompt.is_none() && may_press(row, config)
+}
+
+/// True when keys of any kind may go to the asker's machine.
+pub fn may_press(row: &NeedRow, config: &Questions) -> bool {
+    roster::keys(row.place.remote.as_deref(), config.keys, &config.ssh)
 }
 
 /// Sends an answer that its asker did not fetch into the asker's pane.

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use steward_rules::questions::pane::PaneId;
 use steward_rules::questions::roster::{self, Member};
 
 use crate::config::Config;
@@ -68,9 +69,17 @@ impl Asker {
             Some(project) => Some(project),
             None => known.folder.as_deref().and_then(|folder| project_of(&config, folder)),
         };
-        let place = Place { pane: pane.map(str::to_owned), ..Place::default() };
+        let place =
+            Place { pane: pane.map(str::to_owned), identity: identity(ctx, pane).await, ..Place::default() };
         Ok(Self { agent, host, project, place, is_member: member.is_some() })
     }
+}
+
+/// Which pane that is now, as JSON: an answer goes to no other that has its name later.
+async fn identity(ctx: &Ctx, pane: Option<&str>) -> Option<String> {
+    let pane = PaneId::new(pane?).ok()?;
+    let found = ctx.tmux().ok()?.pane(&pane).await.ok()?;
+    serde_json::to_string(&found.identity).ok()
 }
 
 /// The project of a folder: the title of the workspace it lies in, else the name of the folder that

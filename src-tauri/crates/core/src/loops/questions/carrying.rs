@@ -6,7 +6,7 @@ use steward_rules::questions::answer::carried;
 use steward_rules::questions::delivery::{Attempt, Stage, Way, after, after_restart};
 use steward_rules::untrusted::Untrusted;
 
-use super::{Roster, raising, roster, target};
+use super::{Roster, answering, raising, roster, target};
 use crate::config::Questions;
 use crate::loops::effects::powers;
 use crate::loops::{Ctx, failpoint, pause};
@@ -33,6 +33,10 @@ pub async fn carry(ctx: &Ctx) -> Result<usize, StoreError> {
     let roster = roster(&config).await;
     let mut tried = 0;
     for answer in waiting {
+        // Each is a write of its own: a pause stops what is not sent yet.
+        if ctx.store.read(pause::current).await?.is_some() {
+            break;
+        }
         let (id, need) = (answer.id, answer.need);
         let taken = ctx.store.write(Durability::Full, move |tx| need_answers::claim(tx, id)).await?;
         let row = ctx.store.read(move |tx| needs::get(tx, need)).await?;
@@ -53,7 +57,10 @@ async fn attempt(
     row: &NeedRow,
     answer: &AnswerRow,
 ) -> Attempt {
+    let may = answering::may_press(row, config);
     match answer.way {
+        // It was given when keys were allowed, and they are no more.
+        Way::Type | Way::Key if !may => Attempt::Refused(answering::unreachable(row).to_owned()),
         Way::Thrum => reply(ctx, config, roster, row, answer).await,
         Way::Type => {
             let text = carried(&row.item(), &config.owner, &answer.words);

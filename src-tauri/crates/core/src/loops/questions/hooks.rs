@@ -4,14 +4,14 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value, json};
-use steward_rules::questions::hook::{Heard, HookEvent, PERMISSION, hear, session_name};
+use steward_rules::questions::hook::{Heard, HookEvent, INPUT, PERMISSION, hear, session_name};
 use steward_rules::questions::need::{Need, Origin, agent_key};
 use steward_rules::questions::pane::{Agent, PaneId, PaneState, Seen, judge};
 
 use super::raising::{Asking, Raised, close, raise};
 use super::{Asker, Known};
 use crate::loops::Ctx;
-use crate::store::needs::{self, NeedState, Place};
+use crate::store::needs::{self, NeedRow, NeedState, Place};
 use crate::store::{Durability, StoreError};
 
 /// The events that Steward asks to be told of.
@@ -41,7 +41,7 @@ pub async fn claude_event(ctx: &Ctx, event: &HookEvent, who: Known) -> Result<Op
         Heard::Over => over(ctx, &asker).await.map(|()| None),
         Heard::Need(need) => {
             over(ctx, &asker).await?;
-            let place = Place { pane: asker.place.pane.clone(), ..Place::default() };
+            let place = asker.place.clone();
             take(ctx, &asker, need, place).await.map(Some)
         }
         Heard::Prompt(need) => {
@@ -111,13 +111,19 @@ async fn take(ctx: &Ctx, asker: &Asker, mut need: Need, place: Place) -> Result<
     ctx.store.write(Durability::Full, move |tx| raise(tx, &asking)).await
 }
 
-/// A turn that ended leaves nothing open of what its hooks asked.
+/// A turn that ended leaves no prompt open and waits for no words. What the agent asked in the form of a NEED
+/// stands until it is answered.
 async fn over(ctx: &Ctx, asker: &Asker) -> Result<(), StoreError> {
     let key = agent_key(&asker.agent, &asker.host);
     ctx.store
         .write(Durability::Full, move |tx| {
             let open = needs::open(tx)?;
-            for row in open.iter().filter(|row| row.agent_key == key && row.origin == Origin::Hook) {
+            let passing = |row: &&NeedRow| {
+                row.agent_key == key
+                    && row.origin == Origin::Hook
+                    && matches!(row.need.topic.as_str(), PERMISSION | INPUT)
+            };
+            for row in open.iter().filter(passing) {
                 close(tx, row, NeedState::Gone)?;
             }
             Ok(())

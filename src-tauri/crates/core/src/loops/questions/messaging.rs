@@ -10,7 +10,7 @@ use steward_rules::questions::need::{self, Origin};
 use steward_rules::questions::thrum::{Kind as MessageKind, Message, ThrumRefusal, author, kind, refusal};
 use steward_rules::untrusted::Untrusted;
 
-use super::raising::{Asking, raise};
+use super::raising::{self, Asking, raise};
 use super::{Roster, answering, here, roster};
 use crate::config::Questions;
 use crate::loops::effects::powers;
@@ -24,6 +24,8 @@ use crate::store::{Durability, StoreError};
 
 /// What an asker is told whose question names no project.
 const NO_PROJECT: &str = "Your NEED names no project. Send it again with a line `Project: <project>`.";
+/// The longest message to the owner, in characters.
+const MESSAGE: usize = 4000;
 /// What stands beside a message whose end nobody saw.
 const LEFT: &str = "Steward ended while this was being sent; it is not sent again";
 
@@ -256,7 +258,8 @@ async fn tell_one(
     row: &NeedRow,
 ) -> Result<Result<(), PeerError>, StoreError> {
     let key = format!("need:{}:{}", row.id, row.version);
-    let content = format!("{} Reply to this message.", row.item().told());
+    // It may be bridged to a phone or a mailbox.
+    let content = format!("{} Reply to this message.", raising::inert(&row.item().told(), MESSAGE));
     let (need, intent, place) = (row.id, key.clone(), folder.to_owned());
     let (to, text) = (format!("@user:{owner}"), content.clone());
     let written = ctx

@@ -50,12 +50,18 @@ pub fn raise(tx: &WriteTx<'_>, asking: &Asking) -> Result<Raised, StoreError> {
     }
     let known = standing.as_ref().map(|row| Standing { need: row.need.clone(), origin: row.origin });
     let arrival = arrive(known.as_ref(), &asking.need, asking.origin);
+    // Who waits for an answer by fetching it goes on doing so, whatever a hook hears of the same question.
+    let fetched = |row: &&NeedRow| matches!(row.origin, Origin::Cli | Origin::Mcp);
+    let origin = match standing.as_ref().filter(fetched) {
+        Some(row) if asking.origin == Origin::Hook => row.origin,
+        Some(_) | None => asking.origin,
+    };
     let new = NewNeed {
         agent: asking.agent.clone(),
         host: asking.host.clone(),
         agent_key: key,
         need: asking.need.clone(),
-        origin: asking.origin,
+        origin,
         message: asking.message.clone(),
         folder: asking.folder.clone(),
         place: asking.place.clone(),
@@ -124,8 +130,8 @@ fn chip(row: &NeedRow) -> &'static str {
     }
 }
 
-/// Text of an agent for an inbox or a notification: one line, nothing hidden, no secret.
-fn inert(text: &str, limit: usize) -> String {
+/// Text of an agent for an inbox, a notification or a message: one line, nothing hidden, no secret.
+pub(super) fn inert(text: &str, limit: usize) -> String {
     let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
     Untrusted::new(Engine::shared().redact(&line)).one_line(limit)
 }

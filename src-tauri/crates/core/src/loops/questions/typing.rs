@@ -7,12 +7,12 @@ use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, Prompt};
 
 use super::Roster;
 use super::looking::{agent_of, thrum_of};
-use crate::loops::{Ctx, failpoint};
+use crate::loops::{Ctx, failpoint, pause};
 use crate::peers::thrum::Thrum;
 use crate::store::need_answers::{self, AnswerRow, Press as Decision};
 use crate::store::needs::NeedRow;
 use crate::store::{Durability, Store, StoreError};
-use crate::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux};
+use crate::tmux::{Answer, Delivery, Journal, Press, Pressed, Reached, Tmux, Undelivered};
 
 /// How thrum's refusals begin; behind one, the owner's next press goes by ssh.
 pub(super) const THRUM: &str = "thrum did not type it";
@@ -46,6 +46,10 @@ pub(super) async fn words(
         Delivery::Acknowledged => Attempt::Acknowledged,
         Delivery::Unacknowledged => Attempt::Submitted,
         Delivery::Obstacle(obstacle) => stopped(obstacle),
+        // Stopped before the first key, as in a pause: it waits.
+        Delivery::Undelivered { at: Reached::Ready, why: why @ Undelivered::Stopped } => {
+            Attempt::Held(why.to_string())
+        }
         Delivery::Undelivered { at: Reached::Ready, why } => Attempt::Refused(why.to_string()),
         Delivery::Undelivered { at: Reached::Typed | Reached::Submitted | Reached::Acknowledged, why } => {
             Attempt::Unsubmitted(why.to_string())
@@ -109,23 +113,34 @@ async fn through_thrum(ctx: &Ctx, roster: &Roster, row: &NeedRow) -> Result<Opti
     Ok(Some((thrum, agent)))
 }
 
-/// The pane as it was when it was read; one that was only named is read now.
+/// The pane as it was when it was read. One that thrum read is asked for now, since the question it showed is
+/// compared before any key; one that was only named may be another by now.
 async fn target(ctx: &Ctx, row: &NeedRow) -> Result<(Tmux, PaneIdentity), Attempt> {
     let refused = |why: String| Attempt::Refused(why);
     let pane = row.place.pane.as_deref().and_then(|pane| PaneId::new(pane).ok());
     let pane = pane.ok_or_else(|| refused("no pane of its asker is known".to_owned()))?;
+    let to = match row.place.identity.as_deref().map(serde_json::from_str::<PaneIdentity>) {
+        Some(Ok(identity)) => identity,
+        Some(Err(error)) => return Err(refused(error.to_string())),
+        None if row.place.seen.is_some() => {
+            let found = tmux_of(ctx, row)?.pane(&pane).await;
+            found.map_err(|error| refused(error.to_string()))?.identity
+        }
+        None => {
+            let why = "its pane was not read when it asked, so it may be another by now";
+            return Err(refused(why.to_owned()));
+        }
+    };
+    Ok((tmux_of(ctx, row)?, to))
+}
+
+/// The tmux of the machine that the pane is on.
+fn tmux_of(ctx: &Ctx, row: &NeedRow) -> Result<Tmux, Attempt> {
     let tmux = match row.place.remote.as_deref() {
         None => ctx.tmux(),
         Some(host) => ctx.tmux_of(host),
     };
-    let tmux = tmux.map_err(|error| refused(error.to_string()))?;
-    let known = row.place.identity.as_deref().map(serde_json::from_str::<PaneIdentity>);
-    let to = match known {
-        Some(Ok(identity)) => identity,
-        Some(Err(error)) => return Err(refused(error.to_string())),
-        None => tmux.pane(&pane).await.map_err(|error| refused(error.to_string()))?.identity,
-    };
-    Ok((tmux, to))
+    tmux.map_err(|error| Attempt::Refused(error.to_string()))
 }
 
 /// Whose screen it is: as the roster says, else by the program in front.
@@ -154,7 +169,7 @@ impl Journal for Steps {
             .write(Durability::Full, move |tx| need_answers::set_stage(tx, answer, stage, None))
             .await;
         failpoint::reach(step);
-        // A step that cannot be written down is not followed by a key.
-        written.is_ok()
+        // A step that cannot be written down is not followed by a key, nor is one in a pause.
+        written.is_ok() && matches!(self.store.read(pause::current).await, Ok(None))
     }
 }

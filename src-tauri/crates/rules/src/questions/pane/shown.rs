@@ -33,8 +33,15 @@ impl Shown {
 /// cut what they repeat.
 const REPEATED: usize = 60;
 
-/// Where `answer` stands on this screen.
+/// Where `answer` stands on this screen. A stand-in in the transcript proves nothing here: whose paste it was
+/// does not show.
 pub fn shown(agent: Agent, screen: &Screen, answer: &str) -> Shown {
+    shown_after(agent, screen, answer, None)
+}
+
+/// The same after an Enter on a composer that held our stand-in, with so many sent stand-ins on the screen
+/// before it: one more is ours.
+pub fn shown_after(agent: Agent, screen: &Screen, answer: &str, pastes: Option<usize>) -> Shown {
     let layout = Layout::of(agent, screen);
     if modal::find(agent, screen, &layout).is_some() {
         return Shown::Modal;
@@ -46,7 +53,8 @@ pub fn shown(agent: Agent, screen: &Screen, answer: &str) -> Shown {
         Composer::Empty => {
             let start: String = ours.chars().take(REPEATED).collect();
             let above: String = layout.above.iter().map(|line| squeezed(line.text())).collect();
-            if above.contains(&start) || layout.above.iter().any(is_sent_paste) {
+            let pasted = || layout.above.iter().filter(|line| is_sent_paste(line)).count();
+            if above.contains(&start) || pastes.is_some_and(|before| pasted() > before) {
                 Shown::Transcript
             } else if signs::spinner(agent, &layout).is_some() {
                 Shown::Working
@@ -55,6 +63,11 @@ pub fn shown(agent: Agent, screen: &Screen, answer: &str) -> Shown {
             }
         }
     }
+}
+
+/// How many stand-ins of sent pastes the transcript on this screen shows.
+pub fn sent_pastes(agent: Agent, screen: &Screen) -> usize {
+    Layout::of(agent, screen).above.iter().filter(|line| is_sent_paste(line)).count()
 }
 
 fn in_composer(there: &str, ours: &str) -> Shown {
@@ -69,14 +82,15 @@ fn in_composer(there: &str, ours: &str) -> Shown {
 }
 
 /// `[Pasted text #1 +12 lines]` or `[Pasted Content 2048 chars]`, blanks left out, after nothing but the
-/// beginning of ours and before nothing but its end.
+/// beginning of ours and before nothing but its end, in place of some of it: beside all of ours it is a
+/// paste of somebody else's.
 fn has_stand_in(there: &str, ours: &str) -> bool {
     let lower = there.to_ascii_lowercase();
     let Some(at) = lower.find("[pastedtext#").or_else(|| lower.find("[pastedcontent")) else { return false };
     let Some(length) = lower[at..].find(']') else { return false };
     let rest = &there[at + length + 1..];
     let rest = rest.strip_suffix("pasteagaintoexpand").unwrap_or(rest);
-    ours.starts_with(&there[..at]) && ours.ends_with(rest)
+    ours.starts_with(&there[..at]) && ours.ends_with(rest) && at + rest.len() < ours.len()
 }
 
 fn is_sent_paste(line: &Line) -> bool {
