@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use steward_core::loops::effects::powers;
+use steward_core::loops::pause;
 use steward_core::loops::questions::{self, Watch, carry, last_tick};
 use steward_core::store::inbox::{self, EntryState, Kind};
 use steward_core::store::need_answers::Press;
@@ -183,6 +184,28 @@ async fn a_permission_prompt_is_raised_once_and_allowed_by_its_one_key() {
     server.until_shows(&pane, "it went on");
     assert_eq!(std::fs::read_to_string(&answered).unwrap(), "1");
     assert_eq!(carry(&desk.ctx).await.unwrap(), 0, "one answer acts once");
+}
+
+#[tokio::test]
+async fn a_prompt_whose_answer_is_on_its_way_is_not_asked_again() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let answered = server.tmux.folder().join("key");
+    let pane = server.script(&prompting(&answered));
+    server.until_shows(&pane, "Esc to cancel");
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]).await;
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    let id = desk.ctx.store.read(needs::open).await.unwrap()[0].id;
+    questions::press(&desk.ctx, id, Press::Allow).await.unwrap();
+    pause::pause(&desk.ctx, "lunch").await.unwrap();
+    // A look, and one after a restart, while the prompt stands there still.
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(desk.ctx.store.read(needs::open).await.unwrap(), []);
+    assert_eq!(waiting(&desk.ctx).await.len(), 0, "nothing is told anew");
+    pause::resume(&desk.ctx).await.unwrap();
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 1);
+    assert_eq!(newest(&desk.ctx, id).await.stage, Stage::Acknowledged);
 }
 
 #[tokio::test]

@@ -225,6 +225,27 @@ pub fn open(tx: &ReadTx<'_>) -> Result<Vec<NeedRow>, StoreError> {
     tx.query_all(&format!("SELECT {COLUMNS} FROM needs WHERE state = 'open' ORDER BY asked_at, id"), [], read)
 }
 
+/// True when what this pane shows is answered: the answer is not with its asker yet, or came there after
+/// `since`.
+pub fn is_answered(
+    tx: &ReadTx<'_>,
+    remote: Option<&str>,
+    pane: &str,
+    seen: &str,
+    since: DateTime<Utc>,
+) -> Result<bool, StoreError> {
+    let found = tx.query_opt(
+        "SELECT n.id AS id FROM needs n JOIN need_answers a ON a.need = n.id
+         WHERE n.state = 'answered' AND n.pane = :pane AND n.remote IS :remote AND n.seen = :seen
+           AND (a.stage IN ('queued', 'carrying', 'typed', 'submitted')
+                OR (a.stage = 'acknowledged' AND a.updated_at >= :since))
+         LIMIT 1",
+        named_params! { ":pane": pane, ":remote": remote, ":seen": seen, ":since": At(since) },
+        |row| row.get::<_, i64>("id"),
+    )?;
+    Ok(found.is_some())
+}
+
 /// The open questions of one pane of this machine or of another.
 pub fn open_in_pane(tx: &ReadTx<'_>, remote: Option<&str>, pane: &str) -> Result<Vec<NeedRow>, StoreError> {
     tx.query_all(

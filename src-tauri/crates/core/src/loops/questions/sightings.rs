@@ -1,6 +1,7 @@
 //! What a tick of the watch leaves behind: each member's state, prompts raised and gone, and what the
 //! owner must hear of members that cannot be watched.
 
+use chrono::{DateTime, Utc};
 use steward_rules::questions::escalation::{
     Looked, RESOLUTION, Tick, Watchable, escalate, flagged, key, tick, watchable,
 };
@@ -52,6 +53,7 @@ pub(super) async fn keep(
     sights: Vec<Sight>,
     before: &[MemberRow],
     faults: &[String],
+    since: DateTime<Utc>,
 ) -> Result<bool, StoreError> {
     let (before, faults) = (before.to_vec(), faults.to_vec());
     ctx.store
@@ -66,7 +68,7 @@ pub(super) async fn keep(
                 let (one, row) = seen(tx, sight, old, said.as_ref());
                 busy |= matches!(row.state, MemberState::Working | MemberState::Waiting | MemberState::Error);
                 states::put(tx, &row)?;
-                questions(tx, sight)?;
+                questions(tx, sight, since)?;
                 looked.push(one);
             }
             for row in before.iter().filter(|row| sights.iter().all(|sight| sight.key != row.agent_key)) {
@@ -184,7 +186,7 @@ fn detail(state: &PaneState) -> String {
 }
 
 /// Raises the prompt that a pane shows, and closes what it shows no more.
-fn questions(tx: &WriteTx<'_>, sight: &Sight) -> Result<(), StoreError> {
+fn questions(tx: &WriteTx<'_>, sight: &Sight, since: DateTime<Utc>) -> Result<(), StoreError> {
     let Some(judged) = &sight.judged else { return Ok(()) };
     let shown = match &judged.state {
         PaneState::Waiting { prompt } => Some(prompt),
@@ -213,6 +215,10 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight) -> Result<(), StoreError> {
         }
     }
     match shown {
+        // The owner has answered it, and the key is on its way, or went after this look began.
+        Some(prompt) if needs::is_answered(tx, sight.member.host.as_deref(), pane, &prompt.hash, since)? => {
+            Ok(())
+        }
         Some(prompt) => raise(tx, &asking(sight, prompt)?).map(drop),
         None => Ok(()),
     }

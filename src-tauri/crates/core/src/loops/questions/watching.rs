@@ -101,6 +101,7 @@ impl Watch {
             sightings::empty(ctx, &roster.faults).await?;
             return Ok(false);
         }
+        let since = ctx.clock.now();
         let sights = self.look(ctx, &config, &roster).await;
         if let Some(words) = self.refusal.take() {
             messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words)
@@ -111,7 +112,7 @@ impl Watch {
         }
         self.unsettled = unsettled(ctx, &sights).await?;
         let before = ctx.store.read(states::all).await?;
-        let busy = sightings::keep(ctx, sights, &before, &roster.faults).await?;
+        let busy = sightings::keep(ctx, sights, &before, &roster.faults, since).await?;
         let (open, _) = ctx.store.read(needs::count_open).await?;
         Ok(busy || open > 0)
     }
