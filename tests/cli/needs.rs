@@ -1,7 +1,8 @@
 //! `steward need`: an agent's shell asks, the owner answers, and exactly his words come back.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::process::{Child, Stdio};
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use steward_kit::pty;
@@ -106,13 +107,22 @@ fn the_owners_words_reach_the_waiting_shell_exactly() {
 #[test]
 fn with_a_runtime_it_is_the_same_and_one_notification_goes_out() {
     let desk = desk();
-    let runtime = Beside::start(&desk, &["serve"]);
+    let mut runtime = Beside::start(&desk, &["serve"]);
+    let lines = BufReader::new(runtime.0.stderr.take().expect("piped")).lines();
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let heard = Arc::clone(&said);
+    let reading = std::thread::spawn(move || {
+        lines.map_while(Result::ok).for_each(|line| heard.lock().unwrap().push(line))
+    });
+    let told = || said.lock().unwrap().iter().filter(|line| line.contains("asks (NEED [storage])")).count();
     until("the runtime runs", || {
         let status = desk.script(&["status", "--json"]).ok().json();
         (status["holder"]["kind"] == "serve").then_some(())
     });
     let asker = Beside::start(&desk, &waiting("--wait"));
     let id = until("the question is open", || open(&desk));
+    // Who answers before it is told is not told; this owner hears of it first.
+    until("the notification", || (told() > 0).then_some(()));
     // The same words from the same asker: one question, one notification.
     desk.script(ASK).ok();
     desk.person(&["needs", "answer", &format!("{id}: B, but keep the old files")]).ok();
@@ -120,9 +130,10 @@ fn with_a_runtime_it_is_the_same_and_one_notification_goes_out() {
     assert_eq!((code, out.as_str()), (0, "B, but keep the old files\n"), "{err}");
     let pid = i32::try_from(runtime.0.id()).unwrap();
     nix::sys::signal::kill(nix::unistd::Pid::from_raw(pid), nix::sys::signal::Signal::SIGTERM).unwrap();
-    let (_, _, said) = runtime.ended();
-    let told = said.lines().filter(|line| line.contains("asks (NEED [storage])")).count();
-    assert_eq!(told, 1, "{said}");
+    runtime.0.wait().unwrap();
+    reading.join().unwrap();
+    assert_eq!(told(), 1, "{said:?}");
+    let said = said.lock().unwrap().join("\n");
     assert!(said.contains("Options: A) WAL B) rollback"), "{said}");
 }
 

@@ -262,7 +262,7 @@ impl Generator {
         };
         let dropped = apply(&fork_tree, &all);
         let paths = differing(&right, &dropped);
-        let wrong = (!paths.is_empty() && number % 5 == 0)
+        let wrong = (!paths.is_empty() && number.is_multiple_of(5))
             .then(|| (self.stream.commit(&dropped, &[onto], &title), paths));
         self.base.push(landed);
         self.recent.push_back(own);
