@@ -4,6 +4,7 @@ mod classify;
 mod drivers;
 mod entries;
 mod gate;
+mod gate_checks;
 mod gate_labels;
 mod ladder;
 mod laws;
