@@ -80,6 +80,8 @@ pub(super) async fn key(ctx: &Ctx, roster: &Roster, row: &NeedRow, answer: &Answ
         }
         Pressed::Obstacle(obstacle) => stopped(obstacle),
         Pressed::NoKey(why) => Attempt::Refused(why.to_string()),
+        // A press is stopped before its one key only: it waits.
+        Pressed::Unclear(why @ Undelivered::Stopped) => Attempt::Held(why.to_string()),
         Pressed::Unclear(why) => Attempt::Unsubmitted(why.to_string()),
     }
 }
