@@ -229,21 +229,23 @@ struct Recorded {
     held: bool,
 }
 
+/// A path that a seat gives the commands it starts.
+pub fn given(name: &str) -> anyhow::Result<PathBuf> {
+    std::env::var_os(name)
+        .map(PathBuf::from)
+        .with_context(|| format!("{name} is not set: this command is started by a seat, not by hand"))
+}
+
 impl Seat {
     fn from_env() -> anyhow::Result<Self> {
-        let path = |name: &str| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .with_context(|| format!("{name} is not set: this command is started by a seat, not by hand"))
-        };
-        let file = path("STEWARD_DIGEST")?;
+        let file = given("STEWARD_DIGEST")?;
         let digest = std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
         let head = serde_json::from_slice(&digest).context("the digest is not what this version reads")?;
         Ok(Self {
             digest: Arc::new(digest),
             head: Arc::new(head),
-            inbox: path("STEWARD_INBOX")?,
-            review: path("STEWARD_REVIEW")?,
+            inbox: given("STEWARD_INBOX")?,
+            review: given("STEWARD_REVIEW")?,
             refused: Arc::new(AtomicU32::new(0)),
         })
     }

@@ -29,18 +29,13 @@ struct Look {
 
 impl Look {
     fn from_env() -> anyhow::Result<Self> {
-        let path = |name: &str| {
-            std::env::var_os(name)
-                .map(PathBuf::from)
-                .with_context(|| format!("{name} is not set: this command is started by a seat, not by hand"))
-        };
-        let file = path("STEWARD_DIGEST")?;
+        let file = crate::mcp::given("STEWARD_DIGEST")?;
         let text = std::fs::read(&file).with_context(|| format!("could not read {}", file.display()))?;
         let digest = serde_json::from_slice(&text).context("the digest is not what this version reads")?;
         Ok(Self {
             text: Arc::new(text),
             digest: Arc::new(digest),
-            inbox: path("STEWARD_INBOX")?,
+            inbox: crate::mcp::given("STEWARD_INBOX")?,
             refused: Arc::new(AtomicU32::new(0)),
         })
     }
