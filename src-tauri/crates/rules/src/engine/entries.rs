@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use super::json::{Json, JsonError};
@@ -16,7 +17,7 @@ use crate::globs::Globs;
 const NAMES: [&str; 3] = ["slug", "id", "key"];
 
 /// One entry: its family (for example `works`) and its id within it.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EntryKey {
     pub family: String,
     pub id: String,
@@ -29,7 +30,7 @@ impl EntryKey {
 }
 
 /// What a change does to entries.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EntryDiff {
     pub added: BTreeSet<EntryKey>,
     pub removed: BTreeSet<EntryKey>,

@@ -4,6 +4,7 @@
 //! fact that could not be read is [`Reading::Unread`].
 
 use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::entries::{EntryDiff, EntryKey};
 use crate::diff::{Kind, RepoPath};
@@ -13,7 +14,7 @@ use crate::review::facts::{CheckRun, CommitStatus, PullState};
 use crate::review::verdict::Verdict;
 
 /// A list, and whether all its pages were read. A truncated page is never "the whole list".
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Listing<T> {
     pub items: Vec<T>,
     pub complete: bool,
@@ -32,7 +33,7 @@ impl<T> Listing<T> {
 }
 
 /// An open (or just ended) pull request as one tick read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PrObs {
     pub number: PullNumber,
     pub state: PullState,
@@ -68,7 +69,7 @@ pub struct PrObs {
 }
 
 /// Who did something. Compared by id: a login can be given up and taken by another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     pub id: u64,
     pub login: String,
@@ -76,7 +77,7 @@ pub struct Account {
 }
 
 /// Where the change stands.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeadRef {
     pub sha: Sha,
     /// Name of the branch.
@@ -86,7 +87,7 @@ pub struct HeadRef {
 }
 
 /// Where the change wants to go.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BaseRef {
     pub name: RepoName,
     /// Id of the repository.
@@ -96,7 +97,7 @@ pub struct BaseRef {
 }
 
 /// One changed file: both sides of a rename, and what stands there on both sides.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileChange {
     pub path: RepoPath,
     /// The path before a rename or copy.
@@ -108,7 +109,7 @@ pub struct FileChange {
 }
 
 /// A check run, and what the gate must know of it beyond its state.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Run {
     /// The commit it ran at.
     pub head: Sha,
@@ -122,7 +123,7 @@ pub struct Run {
 }
 
 /// How the head stands to the base branch.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Compare {
     pub behind_by: u32,
     pub ahead_by: u32,
@@ -130,7 +131,7 @@ pub struct Compare {
 }
 
 /// One application of a label.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Labelled {
     pub label: String,
     pub actor: Account,
@@ -138,7 +139,7 @@ pub struct Labelled {
 }
 
 /// A review on the forge.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PersonReview {
     pub id: u64,
     pub by: Account,
@@ -152,7 +153,8 @@ pub struct PersonReview {
 }
 
 /// What a review on the forge says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum ReviewState {
     /// Written, not submitted: visible to its author's token only.
     Pending,
@@ -163,7 +165,7 @@ pub enum ReviewState {
 }
 
 /// A published review of the seat.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SeatReview {
     pub head: Sha,
     pub verdict: Verdict,
@@ -172,14 +174,14 @@ pub struct SeatReview {
 }
 
 /// An issue the pull request says it closes.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LinkedIssue {
     pub number: i64,
     pub labels: Vec<String>,
 }
 
 /// What one finding of a flag is about. A finding that names nothing is about the whole change.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FlagFinding {
     pub entry: Option<EntryKey>,
     pub path: Option<RepoPath>,

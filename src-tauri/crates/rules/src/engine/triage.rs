@@ -13,7 +13,7 @@ use crate::reading::Reading;
 use crate::untrusted::Untrusted;
 
 /// An issue as one tick read it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct IssueObs {
     pub number: i64,
     /// GitHub lists pull requests among the issues.
@@ -30,7 +30,7 @@ pub struct IssueObs {
 }
 
 /// A comment on an issue.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Comment {
     pub by: Account,
     /// Whether it holds Steward's marker. In a comment of anybody else that says nothing.
@@ -39,7 +39,7 @@ pub struct Comment {
 }
 
 /// An edit of an issue's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Edit {
     pub by: Account,
     pub at: DateTime<Utc>,
