@@ -45,14 +45,19 @@ pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, 
             let host = config.host_of(&wanted).to_owned();
             let view = read_view(tx, &config, &wanted, &workspaces)?;
             let Some(row) = repositories::find(tx, &host, &wanted.name)? else {
-                return Ok(v::BoardView { repository: view, pulls: Vec::new(), issues: Vec::new() });
+                return Ok(v::BoardView {
+                    repository: view,
+                    pulls: Vec::new(),
+                    issues: Vec::new(),
+                    engine: None,
+                });
             };
             let base = web_address(&host, &row);
             let pulls = pulls::open_of(tx, row.id)?;
             let pulls: Result<Vec<_>, StoreError> =
                 pulls.iter().map(|pull| pull_row(tx, &row, pull, &base)).collect();
             let issues = issues::open_of(tx, row.id)?.iter().map(|issue| issue_row(issue, &base)).collect();
-            Ok(v::BoardView { repository: view, pulls: pulls?, issues })
+            Ok(v::BoardView { repository: view, pulls: pulls?, issues, engine: None })
         })
         .await
 }

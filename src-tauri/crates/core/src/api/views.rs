@@ -18,9 +18,11 @@ macro_rules! view {
     };
 }
 
+mod engine;
 mod github;
 mod questions;
 
+pub use engine::*;
 pub use github::*;
 pub use questions::*;
 

@@ -6,7 +6,7 @@ use steward_rules::github::scopes::ScopeRow;
 pub use steward_rules::observing::ObserverState;
 use ts_rs::TS;
 
-use super::{EffectiveView, ReviewRow, StatusReason};
+use super::{EffectiveView, EngineBoardView, ReviewRow, StatusReason};
 
 /// Where the token of an account is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -170,7 +170,15 @@ view!(IssueRow {
 });
 view!(
     /// What is open in a repository, by whose move it is. Read only.
-    BoardView { repository: RepositoryView, pulls: Vec<PullRow>, issues: Vec<IssueRow> }
+    BoardView {
+        repository: RepositoryView,
+        pulls: Vec<PullRow>,
+        issues: Vec<IssueRow>,
+        /// Absent while the engine is off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        engine: Option<EngineBoardView>,
+    }
 );
 view!(
     /// A repository that could be watched.

@@ -1,0 +1,146 @@
+//! Views of the engine: what it follows, what it would do next, and why not.
+
+use chrono::{DateTime, Utc};
+use serde::{Deserialize, Serialize};
+use ts_rs::TS;
+
+use super::StatusReason;
+
+/// What is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum ItemKind {
+    Pull,
+    Issue,
+}
+
+view!(
+    /// The engine's side of a board.
+    EngineBoardView {
+        /// The last tick of this repository that judged everything.
+        last_tick: Option<DateTime<Utc>>,
+        next_tick: Option<DateTime<Utc>>,
+        /// Why the last tick judged less, or nothing.
+        problem: Option<StatusReason>,
+        /// Why no agent task starts; merging goes on.
+        no_agent: Option<StatusReason>,
+        /// The pull request that merges wait for, and until when at most.
+        hold: Option<HoldView>,
+        agent_runs_today: u32,
+        /// 0 is no cap.
+        agent_runs_cap: u32,
+        /// What the policy asks for and nobody has seen for long.
+        warnings: Vec<String>,
+        items: Vec<ItemView>,
+    }
+);
+view!(HoldView { number: i64, until: DateTime<Utc> });
+
+view!(
+    /// One pull request or issue that the engine follows.
+    ItemView {
+        repository: String,
+        kind: ItemKind,
+        number: i64,
+        title: String,
+        /// `own_bot`, `draft`, `unreadable`, `code`, `foreign`, `oversize`, `never_merge`, `data`; of an issue
+        /// `issue`.
+        class: String,
+        /// Why it is of this class, in one sentence.
+        class_reason: String,
+        /// The slug of the decision, such as `wait`, `rerun`, `merge`.
+        decision: String,
+        /// What is decided and why, in one sentence.
+        message: String,
+        /// The commit it was judged at.
+        head: Option<String>,
+        judged_at: DateTime<Utc>,
+        /// The last thing that was done or asked for.
+        last_action: Option<String>,
+        last_action_at: Option<DateTime<Utc>>,
+        /// Agent attempts that were spent.
+        attempts: u32,
+        next_attempt_at: Option<DateTime<Utc>>,
+        stuck: bool,
+        /// What the last failure left, as a person may read it.
+        evidence: Option<String>,
+    }
+);
+view!(
+    /// What the engine follows, in one repository or in all.
+    ItemPage { items: Vec<ItemView> }
+);
+
+view!(
+    /// One condition of the gate, in the order in which they are judged.
+    StepView {
+        /// `open`, `class`, `policy`, … as engine.md 4.5 orders them.
+        step: String,
+        met: bool,
+        /// The decision it leads to where it is not met.
+        decision: Option<String>,
+        /// Why it is not met, in one sentence.
+        message: Option<String>,
+        not_before: Option<DateTime<Utc>>,
+        evidence: Vec<ShownView>,
+    }
+);
+view!(ShownView { name: String, value: String, at: Option<DateTime<Utc>> });
+view!(
+    /// Why a pull request is not merged.
+    WhyView {
+        item: ItemView,
+        /// When what is judged here was read whole.
+        read_at: DateTime<Utc>,
+        steps: Vec<StepView>,
+    }
+);
+
+view!(
+    /// A decision that another policy would have made otherwise.
+    DifferenceView {
+        number: i64,
+        title: String,
+        /// When the observation was made.
+        at: DateTime<Utc>,
+        head: String,
+        before: String,
+        before_message: String,
+        after: String,
+        after_message: String,
+    }
+);
+view!(
+    /// Stored observations judged by the policy in force and by an edited one.
+    SimulationView {
+        repository: String,
+        from: DateTime<Utc>,
+        judged: u32,
+        differences: Vec<DifferenceView>,
+    }
+);
+
+view!(
+    /// One merged pull request, and what the gate says of its last head.
+    ShadowRow {
+        number: i64,
+        title: String,
+        merged_at: DateTime<Utc>,
+        class: String,
+        /// Whether the gate would have let it merge.
+        would_merge: bool,
+        decision: String,
+        message: String,
+    }
+);
+view!(
+    /// The gate over what was merged already, newest first, and the checks it proposes to require.
+    ShadowView {
+        repository: String,
+        rows: Vec<ShadowRow>,
+        proposed_checks: Vec<String>,
+        /// Where the proposal comes from, in one sentence.
+        proposal: String,
+    }
+);
