@@ -13,7 +13,7 @@ use steward_rules::engine::steps::StepId;
 use steward_rules::engine::supersede::Stop;
 use steward_rules::engine::triage::NotProven;
 use steward_rules::engine::verdict_label::Unbound;
-use steward_rules::engine::why::why;
+use steward_rules::engine::why::{StepState, table, why};
 use steward_rules::ids::PullNumber;
 use steward_rules::reading::{Cause, Why};
 use steward_rules::wording::engine as say;
@@ -70,6 +70,32 @@ fn what_has_ended_or_is_no_data_has_no_further_conditions() {
     let mut gone = code;
     gone.state = steward_rules::review::facts::PullState::Merged;
     assert_eq!(why(&gone, &memory(), &policy(), now())[0].step, StepId::Open);
+}
+
+#[test]
+fn the_table_of_the_gate_says_of_each_condition_whether_it_holds() {
+    let states = |pr: &PrObs| -> Vec<(&str, StepState)> {
+        let rows = table(pr, &memory(), &policy(), now());
+        let unmet: Vec<_> = rows.iter().filter_map(|(_, _, unmet)| unmet.clone()).collect();
+        assert_eq!(unmet, why(pr, &memory(), &policy(), now()));
+        rows.iter().map(|(id, state, _)| (id.as_str(), *state)).collect()
+    };
+    assert_eq!(states(&ready()).iter().filter(|(_, state)| *state == StepState::Met).count(), 15);
+    let not_met = |pr: &PrObs| -> Vec<(&str, StepState)> {
+        states(pr).into_iter().filter(|(_, state)| *state != StepState::Met).collect()
+    };
+    assert_eq!(not_met(&behind(ready(), 3)), [("up_to_date", StepState::Unmet)]);
+    let mut cut = ready();
+    cut.statuses.complete = false;
+    let rows = not_met(&cut);
+    assert_eq!(rows[0], ("whole", StepState::Unmet));
+    assert_eq!(rows.len(), 12);
+    assert!(rows[1..].iter().all(|(_, state)| *state == StepState::NotJudged));
+    let mut code = ready();
+    code.files = Listing::whole([modified("tools/x")]);
+    let rows = not_met(&code);
+    assert_eq!(rows[0], ("class", StepState::Unmet));
+    assert!(rows.len() == 14 && rows[1..].iter().all(|(_, state)| *state == StepState::NotJudged));
 }
 
 #[test]

@@ -3,10 +3,10 @@ import type { ItemView } from "./ItemView";
 import type { StepView } from "./StepView";
 
 /**
- * Why a pull request is not merged.
+ * Why a pull request is not merged. An issue has no steps.
  */
 export type WhyView = { item: ItemView, 
 /**
- * When what is judged here was read whole.
+ * When what is judged here was read whole; absent when it never was.
  */
-readAt: string, steps: Array<StepView>, };
+readAt: string | null, steps: Array<StepView>, };

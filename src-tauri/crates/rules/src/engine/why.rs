@@ -23,6 +23,40 @@ pub struct Unmet {
     pub evidence: Vec<Shown>,
 }
 
+/// How a condition stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StepState {
+    Met,
+    Unmet,
+    /// What it would be judged by was not read, or does not apply to what is not data.
+    NotJudged,
+}
+
+/// The whole order: each condition with how it stands, and what [`why`] says of it where it does not hold.
+pub fn table(
+    pr: &PrObs,
+    memory: &Memory,
+    policy: &Policy,
+    now: DateTime<Utc>,
+) -> Vec<(StepId, StepState, Option<Unmet>)> {
+    let mut unmet = why(pr, memory, policy, now).into_iter().peekable();
+    let mut is_judged = true;
+    let mut rows = Vec::new();
+    for step in &ORDER {
+        let found = unmet.next_if(|one| one.step == step.id);
+        let state = match (&found, is_judged) {
+            (Some(_), _) => StepState::Unmet,
+            (None, true) => StepState::Met,
+            (None, false) => StepState::NotJudged,
+        };
+        if found.is_some() && (ends(step.id) || step.id == StepId::Whole) {
+            is_judged = false;
+        }
+        rows.push((step.id, state, found));
+    }
+    rows
+}
+
 /// The conditions that do not hold; empty when the pull request is ready. The first one is what
 /// [`super::merge::assess`] decides by. What has ended or is not data has no further conditions, and one
 /// that was not read whole is told without what would follow from the missing part.
@@ -38,11 +72,16 @@ pub fn why(pr: &PrObs, memory: &Memory, policy: &Policy, now: DateTime<Utc>) -> 
             not_before: halt.decision.not_before(),
             evidence: halt.shown.into_iter().map(clean).collect(),
         });
-        if matches!(step.id, StepId::Open | StepId::Class | StepId::Policy) {
+        if ends(step.id) {
             break;
         }
     }
     unmet
+}
+
+/// True for a condition without which no other is judged.
+fn ends(step: StepId) -> bool {
+    matches!(step, StepId::Open | StepId::Class | StepId::Policy)
 }
 
 /// Names and values come from outside.

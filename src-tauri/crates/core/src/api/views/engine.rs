@@ -72,12 +72,23 @@ view!(
     ItemPage { items: Vec<ItemView> }
 );
 
+/// How a condition of the gate stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum StepState {
+    Met,
+    Unmet,
+    /// What it would be judged by was not read, or does not apply.
+    NotJudged,
+}
+
 view!(
     /// One condition of the gate, in the order in which they are judged.
     StepView {
         /// `open`, `class`, `policy`, … as engine.md 4.5 orders them.
         step: String,
-        met: bool,
+        state: StepState,
         /// The decision it leads to where it is not met.
         decision: Option<String>,
         /// Why it is not met, in one sentence.
@@ -88,11 +99,11 @@ view!(
 );
 view!(ShownView { name: String, value: String, at: Option<DateTime<Utc>> });
 view!(
-    /// Why a pull request is not merged.
+    /// Why a pull request is not merged. An issue has no steps.
     WhyView {
         item: ItemView,
-        /// When what is judged here was read whole.
-        read_at: DateTime<Utc>,
+        /// When what is judged here was read whole; absent when it never was.
+        read_at: Option<DateTime<Utc>>,
         steps: Vec<StepView>,
     }
 );
