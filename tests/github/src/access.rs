@@ -18,6 +18,7 @@ pub(crate) enum Need {
     Pulls,
     Issues,
     Statuses,
+    Actions,
 }
 
 impl Need {
@@ -27,6 +28,7 @@ impl Need {
             Self::Pulls => "pull_requests",
             Self::Issues => "issues",
             Self::Statuses => "statuses",
+            Self::Actions => "actions",
         }
     }
 }
@@ -141,7 +143,7 @@ impl Viewer {
         if repo.role(&self.login).is_none_or(|role| role < least) {
             return Err(match need {
                 Need::Contents => not_found(),
-                Need::Pulls | Need::Issues | Need::Statuses => {
+                Need::Pulls | Need::Issues | Need::Statuses | Need::Actions => {
                     refusal(403, "Must have admin rights to Repository.")
                 }
             });

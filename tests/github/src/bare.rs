@@ -355,6 +355,11 @@ impl Bare {
         found
     }
 
+    pub(crate) fn drop_branch(&mut self, branch: &str) {
+        self.must(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
+        self.refresh();
+    }
+
     /// Makes a commit of a tree and moves a branch to it.
     pub(crate) fn land(
         &mut self,

@@ -25,6 +25,13 @@ impl State {
                 };
                 if pull.head_repo == source_id {
                     let tip = tips.get(&format!("refs/heads/{}", pull.head_ref));
+                    if tip.is_none() {
+                        thread.open = false;
+                        thread.closed = Some(at);
+                        events.push((name.clone(), *number, "head_ref_deleted", json!({})));
+                        events.push((name.clone(), *number, "closed", json!({})));
+                        continue;
+                    }
                     if let Some(tip) = tip.filter(|tip| **tip != pull.head) {
                         keep_head(&repo.bare, &source_path, *number, tip);
                         if !repo.bare.is_ancestor(&pull.head, tip) {

@@ -137,15 +137,30 @@ pub(crate) struct Check {
     pub started: Option<Moment>,
     pub completed: Option<Moment>,
     pub summary: Option<String>,
+    /// Of a job: the attempt of its workflow run that it belongs to.
+    pub attempt: u64,
+    /// What a job printed; `None` once the log is gone.
+    pub log: Option<String>,
 }
 
+/// All checks of one app at one head; those of GitHub Actions are the jobs of one workflow run.
 #[derive(Debug, Clone)]
 pub(crate) struct Suite {
     pub id: u64,
+    /// The workflow run, which has a number of its own.
+    pub run: u64,
     pub app: String,
     pub workflow: String,
+    /// What started the run: `pull_request`, `push`, `workflow_dispatch`.
+    pub event: String,
     pub sha: String,
+    pub branch: Option<String>,
     pub created: Moment,
+    pub attempt: u64,
+    /// Who asked for this attempt.
+    pub asked_by: String,
+    /// GitHub runs it no more.
+    pub is_too_old: bool,
 }
 
 #[derive(Debug, Clone)]

@@ -30,12 +30,17 @@ pub(crate) fn check(state: &State, repo: &Repo, check: &Check) -> Value {
     rewrite(&mut body, &addresses(state, repo));
     let (api, web) = (api(state, repo), web(state, repo));
     let id = check.id;
+    // A job's check leads to its workflow run, whose number is not the suite's.
+    let run = repo.suites.iter().find(|suite| suite.id == check.suite && suite.is_run());
+    let details = match run {
+        Some(suite) => format!("{web}/actions/runs/{}/job/{id}", suite.run),
+        None => format!("{web}/runs/{id}"),
+    };
     set(
         &mut body,
         json!({
             "id": id, "node_id": node_id("CR", id), "external_id": format!("job-{id}"), "head_sha": check.sha,
-            "url": format!("{api}/check-runs/{id}"), "html_url": format!("{web}/runs/{id}"),
-            "details_url": format!("{web}/actions/runs/{}/job/{id}", check.suite), "status": check.status,
+            "url": format!("{api}/check-runs/{id}"), "html_url": details, "details_url": details, "status": check.status,
             "conclusion": check.conclusion, "started_at": check.started.map(stamp),
             "completed_at": check.completed.map(stamp), "name": check.name, "check_suite": { "id": check.suite },
             "app": app(state, &check.app), "pull_requests": [],

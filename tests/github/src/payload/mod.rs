@@ -1,5 +1,6 @@
 //! Bodies made by patching GitHub's own example payloads with the state of the world.
 
+mod actions;
 mod checks;
 mod commits;
 mod pulls;
@@ -11,6 +12,7 @@ use serde_json::{Value, json};
 use crate::contract::example;
 use crate::state::{Repo, State};
 
+pub(crate) use actions::{job, run, workflow, workflow_id};
 pub(crate) use checks::{app_id, check, combined, status, suite};
 pub(crate) use commits::{commit, commit_whole, compared_file};
 pub(crate) use pulls::{merged, pull, pull_simple, review};

@@ -3,9 +3,10 @@
 use serde_json::{Value, json};
 
 use super::{Answer, Ask, Reply, not_found, ok, refusal, refuse};
+use crate::access::Need;
 use crate::contract::example;
 use crate::payload;
-use crate::state::{Repo, State};
+use crate::state::{Repo, Role, State, Thread};
 
 /// GitHub shows at most this many files of a comparison.
 const COMPARED_FILES: usize = 300;
@@ -25,6 +26,22 @@ pub(super) fn one(state: &State, ask: &Ask) -> Answer {
     let sha = named(repo, ask.name("ref"))?;
     let found = repo.bare.show(&sha).ok_or_else(not_found)?;
     ok(payload::commit_whole(state, repo, &found))
+}
+
+/// The pull requests a commit belongs to: those that landed as it, and those whose branch holds it.
+pub(super) fn pulls(state: &State, ask: &Ask) -> Answer {
+    let repo = ask.repo(state)?;
+    let sha = named(repo, ask.name("commit_sha"))?;
+    let holds = |thread: &&Thread| {
+        let Some(pull) = &thread.pull else { return false };
+        let landed = pull.landed.as_ref().is_some_and(|landed| landed.sha == sha);
+        let among =
+            repo.bare.is_ancestor(&sha, &pull.head) && !repo.bare.is_ancestor(&sha, repo.base_of(pull));
+        landed || among
+    };
+    let found = repo.threads.values().filter(holds);
+    let items = found.map(|thread| payload::pull_simple(state, repo, thread, &ask.viewer.login)).collect();
+    ask.paged(state, Some(repo), items)
 }
 
 /// `branch`, a commit, or `owner:branch` of a fork.
@@ -141,4 +158,21 @@ pub(super) fn reference(state: &State, ask: &Ask) -> Answer {
         "ref": format!("refs/{name}"), "node_id": payload::node_id("REF", repo.id), "url": format!("{api}/git/refs/{name}"),
         "object": { "type": "commit", "sha": sha, "url": format!("{api}/git/commits/{sha}") },
     }))
+}
+
+/// Deletes a branch: not the default one, and not one that protection or a missing role keeps.
+pub(super) fn delete_reference(state: &mut State, ask: &Ask) -> Answer {
+    let repo = ask.repo(state)?;
+    ask.viewer.may_write(repo, Need::Contents, Role::Write)?;
+    let branch = ask.name("ref").strip_prefix("heads/").ok_or_else(not_found)?.to_owned();
+    if repo.bare.branch(&branch).is_none() {
+        return refuse(422, "Reference does not exist");
+    }
+    if branch == repo.default_branch || repo.protections.contains_key(&branch) {
+        return refuse(422, "Cannot delete this protected branch");
+    }
+    let (full, who) = (repo.name.clone(), ask.viewer.login.clone());
+    state.repo_mut(&full).bare.drop_branch(&branch);
+    state.settle(&full, &who);
+    Ok(Reply { status: 204, headers: Vec::new(), body: None })
 }

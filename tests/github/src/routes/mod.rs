@@ -1,6 +1,7 @@
 //! What each operation of the API answers. State comes in, a reply goes out; no wire here.
 
 mod account;
+mod actions;
 mod checks;
 mod commits;
 mod issues;
@@ -10,6 +11,8 @@ mod repos;
 
 use serde_json::{Value, json};
 
+use actions::Rerun;
+pub(crate) use actions::log_text;
 pub(crate) use merge::{Landing, closes, land};
 
 use crate::access::Viewer;
@@ -183,6 +186,7 @@ pub(crate) fn answer(state: &mut State, ask: &Ask) -> Answer {
         "POST /repos/{owner}/{repo}/labels" => repos::make_label(state, ask),
         "GET /repos/{owner}/{repo}/git/trees/{tree_sha}" => commits::tree(state, ask),
         "GET /repos/{owner}/{repo}/git/ref/{ref}" => commits::reference(state, ask),
+        "DELETE /repos/{owner}/{repo}/git/refs/{ref}" => commits::delete_reference(state, ask),
         "GET /repos/{owner}/{repo}/commits/{ref}" => commits::one(state, ask),
         "GET /repos/{owner}/{repo}/compare/{basehead}" => commits::compare(state, ask),
         "GET /repos/{owner}/{repo}/commits/{ref}/check-runs" => checks::runs(state, ask),
@@ -191,6 +195,23 @@ pub(crate) fn answer(state: &mut State, ask: &Ask) -> Answer {
         "GET /repos/{owner}/{repo}/commits/{ref}/status" => checks::combined(state, ask),
         "GET /repos/{owner}/{repo}/commits/{ref}/statuses" => checks::statuses(state, ask),
         "POST /repos/{owner}/{repo}/statuses/{sha}" => checks::set_status(state, ask),
+        "GET /repos/{owner}/{repo}/commits/{commit_sha}/pulls" => commits::pulls(state, ask),
+        "GET /repos/{owner}/{repo}/actions/workflows" => actions::workflows(state, ask),
+        "GET /repos/{owner}/{repo}/actions/workflows/{workflow_id}/runs" => actions::runs(state, ask),
+        "GET /repos/{owner}/{repo}/actions/runs" => actions::runs(state, ask),
+        "GET /repos/{owner}/{repo}/actions/runs/{run_id}" => actions::run(state, ask),
+        "GET /repos/{owner}/{repo}/actions/runs/{run_id}/attempts/{attempt_number}" => {
+            actions::attempt(state, ask)
+        }
+        "GET /repos/{owner}/{repo}/actions/runs/{run_id}/jobs" => actions::jobs(state, ask),
+        "POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun" => {
+            actions::rerun(state, ask, Rerun::Everything)
+        }
+        "POST /repos/{owner}/{repo}/actions/runs/{run_id}/rerun-failed-jobs" => {
+            actions::rerun(state, ask, Rerun::Failed)
+        }
+        "GET /repos/{owner}/{repo}/actions/jobs/{job_id}" => actions::job(state, ask),
+        "GET /repos/{owner}/{repo}/actions/jobs/{job_id}/logs" => actions::log(state, ask),
         "GET /repos/{owner}/{repo}/pulls" => pulls::list(state, ask),
         "POST /repos/{owner}/{repo}/pulls" => pulls::open(state, ask),
         "GET /repos/{owner}/{repo}/pulls/{pull_number}" => pulls::one(state, ask),

@@ -1,7 +1,7 @@
 //! A check that reports, attempt by attempt.
 
 use super::RepoVerbs;
-use crate::state::{Check, Suite};
+use crate::state::Check;
 
 /// A check about to report.
 pub struct CheckVerbs<'w> {
@@ -10,13 +10,23 @@ pub struct CheckVerbs<'w> {
     name: String,
     app: String,
     workflow: String,
+    event: String,
+    log: Option<String>,
     summary: Option<String>,
 }
 
 impl<'w> CheckVerbs<'w> {
     pub(super) fn of(repo: &RepoVerbs<'w>, head: &str, name: &str) -> Self {
-        let (app, workflow) = ("github-actions".to_owned(), "CI".to_owned());
-        Self { repo: repo.clone(), sha: head.to_owned(), name: name.to_owned(), app, workflow, summary: None }
+        Self {
+            repo: repo.clone(),
+            sha: head.to_owned(),
+            name: name.to_owned(),
+            app: "github-actions".to_owned(),
+            workflow: "CI".to_owned(),
+            event: "pull_request".to_owned(),
+            log: None,
+            summary: None,
+        }
     }
 
     pub fn app(mut self, slug: &str) -> Self {
@@ -27,6 +37,18 @@ impl<'w> CheckVerbs<'w> {
     /// Checks of one name in two workflows are two checks.
     pub fn workflow(mut self, name: &str) -> Self {
         name.clone_into(&mut self.workflow);
+        self
+    }
+
+    /// Runs of one workflow that different events started are different runs.
+    pub fn on(mut self, event: &str) -> Self {
+        event.clone_into(&mut self.event);
+        self
+    }
+
+    /// What the job printed.
+    pub fn printing(mut self, log: &str) -> Self {
+        self.log = Some(log.to_owned());
         self
     }
 
@@ -59,38 +81,22 @@ impl<'w> CheckVerbs<'w> {
     /// The newest attempt moves on while it runs; after its end another attempt begins.
     fn report(self, status: &str, conclusion: Option<&str>) -> u64 {
         let mut state = self.repo.state();
-        let (fresh, suite_id, at) = (state.fresh_id(), state.fresh_id(), state.happens());
+        let at = state.happens();
+        let suite = state.suite_of(&self.repo.name, &self.sha, &self.app, &self.workflow, &self.event, at);
+        let fresh = state.fresh_id();
         let repo = state.repo_mut(&self.repo.name);
-        let known = repo
-            .suites
-            .iter()
-            .find(|suite| suite.sha == self.sha && suite.app == self.app && suite.workflow == self.workflow)
-            .map(|suite| suite.id);
-        let suite = known.unwrap_or_else(|| {
-            let (app, workflow, sha) = (self.app.clone(), self.workflow.clone(), self.sha.clone());
-            repo.suites.push(Suite { id: suite_id, app, workflow, sha, created: at });
-            suite_id
-        });
         let mine = |check: &&mut Check| check.suite == suite && check.name == self.name;
-        let newest = repo.checks.iter_mut().rev().find(mine).filter(|check| check.conclusion.is_none());
-        let check = match newest {
+        let newest = repo.checks.iter_mut().rev().find(mine);
+        let next = newest.as_ref().map_or(1, |check| check.attempt + 1);
+        let check = match newest.filter(|check| check.conclusion.is_none()) {
             Some(check) => check,
             None => {
-                let (name, app, sha) = (self.name.clone(), self.app.clone(), self.sha.clone());
-                let (status, conclusion) = (String::new(), None);
-                let (started, completed, summary) = (None, None, None);
-                repo.checks.push(Check {
-                    id: fresh,
-                    suite,
-                    name,
-                    app,
-                    sha,
-                    status,
-                    conclusion,
-                    started,
-                    completed,
-                    summary,
-                });
+                let found = repo.suites.iter_mut().find(|one| one.id == suite);
+                let found = found.expect("BUG: the suite was just looked up");
+                let first = !repo.checks.iter().any(|check| check.suite == suite && check.name == self.name);
+                let attempt = if first { found.attempt } else { next };
+                found.attempt = found.attempt.max(attempt);
+                repo.checks.push(Check::queued(fresh, suite, &self.name, &self.app, &self.sha, attempt));
                 repo.checks.last_mut().expect("BUG: it was just pushed")
             }
         };
@@ -101,6 +107,7 @@ impl<'w> CheckVerbs<'w> {
         }
         check.completed = conclusion.map(|_| at);
         check.summary = self.summary.or(check.summary.take());
+        check.log = self.log.or(check.log.take());
         check.id
     }
 }

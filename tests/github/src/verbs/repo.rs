@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::MutexGuard;
 
-use super::{CheckVerbs, CommitVerbs, PullVerbs};
+use super::{CheckVerbs, CommitVerbs, PullVerbs, RunVerbs};
 use crate::bare::{Bare, Edit, Planned};
 use crate::happening::{self, Opening};
 use crate::state::{Protection, Repo, Role, State, Status};
@@ -172,8 +172,7 @@ impl<'w> RepoVerbs<'w> {
 
     pub fn delete_branch(&self, branch: &str) {
         self.change(|repo| {
-            repo.bare.must(&["update-ref", "-d", &format!("refs/heads/{branch}")]);
-            repo.bare.refresh();
+            repo.bare.drop_branch(branch);
         });
         let actor = self.name.split('/').next().unwrap_or_default().to_owned();
         self.state().settle(&self.name, &actor);
@@ -263,6 +262,18 @@ impl<'w> RepoVerbs<'w> {
     /// A check of this name at a commit, by GitHub Actions unless `.app(..)` says otherwise.
     pub fn check(&self, head: &str, name: &str) -> CheckVerbs<'w> {
         CheckVerbs::of(self, head, name)
+    }
+
+    /// The workflow run of this number, as the jobs that were reported made it.
+    pub fn run(&self, id: u64) -> RunVerbs<'w> {
+        RunVerbs::of(self, id)
+    }
+
+    /// The numbers of the workflow runs at a head, oldest first.
+    pub fn runs_at(&self, head: &str) -> Vec<u64> {
+        let state = self.state();
+        let runs = state.repo(&self.name).suites.iter().filter(|suite| suite.is_run() && suite.sha == head);
+        runs.map(|suite| suite.run).collect()
     }
 
     /// Sets a commit status: `success`, `pending`, `failure` or `error`.

@@ -97,6 +97,41 @@ impl<'w> PullVerbs<'w> {
         self
     }
 
+    /// Somebody puts a label on it.
+    pub fn label_by(&self, who: &str, name: &str) {
+        self.repo.world.user(who);
+        happening::put_label(&mut self.repo.state(), &self.repo.name, self.number, name, who);
+    }
+
+    /// Somebody takes a label off it.
+    pub fn unlabel_by(&self, who: &str, name: &str) {
+        self.repo.world.user(who);
+        happening::take_label(&mut self.repo.state(), &self.repo.name, self.number, name, who);
+    }
+
+    /// The labels on it, in the order they were put there.
+    pub fn labels(&self) -> Vec<String> {
+        self.read(|thread| thread.labels.clone())
+    }
+
+    pub fn is_open(&self) -> bool {
+        self.read(|thread| thread.open)
+    }
+
+    /// Why it was closed: `completed`, `not_planned`.
+    pub fn close_reason(&self) -> Option<String> {
+        self.read(|thread| thread.reason.clone())
+    }
+
+    pub fn title_and_body(&self) -> (String, String) {
+        self.read(|thread| (thread.title.clone(), thread.body.clone()))
+    }
+
+    /// Every timeline event as (name, actor), oldest first.
+    pub fn events(&self) -> Vec<(String, String)> {
+        self.read(|thread| thread.events.iter().map(|one| (one.name.clone(), one.actor.clone())).collect())
+    }
+
     /// Somebody comments; answers the comment's id.
     pub fn comment(&self, author: &str, text: &str) -> u64 {
         self.repo.world.user(author);

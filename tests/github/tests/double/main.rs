@@ -9,4 +9,5 @@ mod limits;
 mod merging;
 mod reading;
 mod recordings;
+mod running;
 mod writing;
