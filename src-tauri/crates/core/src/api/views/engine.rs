@@ -85,7 +85,7 @@ pub enum StepState {
 
 view!(
     /// One condition of the gate, in the order in which they are judged.
-    StepView {
+    ConditionView {
         /// `open`, `class`, `policy`, … as engine.md 4.5 orders them.
         step: String,
         state: StepState,
@@ -104,7 +104,7 @@ view!(
         item: ItemView,
         /// When what is judged here was read whole; absent when it never was.
         read_at: Option<DateTime<Utc>>,
-        steps: Vec<StepView>,
+        steps: Vec<ConditionView>,
     }
 );
 
