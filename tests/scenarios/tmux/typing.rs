@@ -84,6 +84,27 @@ impl Stage {
     }
 }
 
+/// Opens a prompt right behind the next look at a pane, before any key that relies on it: tmux itself does it,
+/// and gives the look's answer only once the prompt is drawn.
+fn open_behind_a_look(stage: &Stage, condition: &str, drawn: &str) {
+    let socket = stage.server.socket();
+    let is_drawn =
+        format!("tmux -S {} display-message -p -t {} \"##{{C:{drawn}}}\"", socket.display(), stage.pane);
+    let wait = format!("while [ $({is_drawn}) = 0 ]; do sleep 0.02; done");
+    let open =
+        format!("set-hook -gu after-capture-pane ; send-keys -t {} C-g ; run-shell '{wait}'", stage.pane);
+    // A look captures twice; the second is its last command.
+    let hook = format!(
+        "if-shell -F -t {} '#{{&&:#{{==:#{{@looked}},1}},{condition}}}' {{ {open} }} {{ set-option -gF @looked '#{{!=:#{{@looked}},1}}' }}",
+        stage.pane
+    );
+    stage.server.tmux(&["set-hook", "-g", "after-capture-pane", &hook]);
+}
+
+fn prompt_is_open_still(stage: &Stage) -> bool {
+    stage.server.plain(&stage.pane).contains("Do you want to proceed?")
+}
+
 async fn typed(stage: &Stage, answer: &Answer) -> (Delivery, Vec<Reached>) {
     let mut steps = Steps::default();
     let end = stage.tmux.type_answer(answer, &mut steps).await;
@@ -234,6 +255,84 @@ async fn a_prompt_that_opens_while_typing_gets_no_enter() {
     assert!(opened, "{end:?}");
     assert!(!stage.received().contains('\r'), "{:?}", stage.received());
     assert!(stage.server.plain(&stage.pane).contains("Do you want to proceed?"), "the prompt is open still");
+}
+
+#[tokio::test]
+async fn a_prompt_that_opens_between_the_look_and_the_first_key_gets_no_word() {
+    for words in [&[][..], &["plain"]] {
+        let agent = if words.is_empty() { Agent::Claude } else { Agent::Generic };
+        let Some(stage) = Stage::new(agent, words) else { return };
+        let answer = stage.answer("[app] octo answers: 1").await;
+        let open = || open_behind_a_look(&stage, "1", "proceed");
+        let mut steps = Steps { at: Some((Reached::Ready, &open)), ..Steps::default() };
+        let end = stage.tmux.type_answer(&answer, &mut steps).await;
+        assert_eq!(refusal(&end), Some(Refusal::ModalOpen), "{end:?}");
+        assert_eq!(stage.received(), "");
+        assert!(prompt_is_open_still(&stage));
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_that_opens_between_the_look_and_a_later_piece_gets_nothing_of_it() {
+    let Some(stage) = Stage::new(Agent::Claude, &[]) else { return };
+    let text = format!("[app] octo answers: {}and the 1 that would allow it", "words ".repeat(40));
+    let answer = stage.answer(&text).await;
+    let open = || open_behind_a_look(&stage, "#{C:octo answers}", "proceed");
+    let mut steps = Steps { at: Some((Reached::Ready, &open)), ..Steps::default() };
+    let end = stage.tmux.type_answer(&answer, &mut steps).await;
+    let opened = matches!(end, Delivery::Undelivered { at: Reached::Ready, why: Undelivered::ModalOpened });
+    assert!(opened, "{end:?}");
+    let received = stage.received();
+    assert!(received.len() == 200 && text.starts_with(&received), "the first piece alone: {received:?}");
+    assert!(prompt_is_open_still(&stage));
+}
+
+#[tokio::test]
+async fn a_prompt_that_opens_between_the_look_and_enter_is_not_answered_by_it() {
+    let long = "B and more words ".repeat(9);
+    for (words, text) in [(&[][..], "B"), (&["paste"], long.trim())] {
+        let Some(stage) = Stage::new(Agent::Claude, words) else { return };
+        let text = format!("[app] octo answers: {text}");
+        let answer = stage.answer(&text).await;
+        let open = || open_behind_a_look(&stage, "1", "proceed");
+        let mut steps = Steps { at: Some((Reached::Typed, &open)), ..Steps::default() };
+        let end = stage.tmux.type_answer(&answer, &mut steps).await;
+        let opened =
+            matches!(end, Delivery::Undelivered { at: Reached::Typed, why: Undelivered::ModalOpened });
+        assert!(opened, "{end:?}");
+        assert_eq!(stage.received(), text, "no Enter");
+        assert!(prompt_is_open_still(&stage));
+    }
+}
+
+#[tokio::test]
+async fn a_prompt_behind_enter_proves_nothing_unless_the_words_stand_above_it() {
+    let text = "[app] octo answers: B";
+    let after = (text.len() + 1).to_string();
+    let Some(stage) = Stage::new(Agent::Claude, &["prompt-after", &after]) else { return };
+    let (end, _) = typed(&stage, &stage.answer(text).await).await;
+    assert!(matches!(end, Delivery::Acknowledged), "{end:?}");
+
+    // The Enter was not taken, and the prompt lies over the words.
+    let Some(stage) = Stage::new(Agent::Claude, &["prompt-after", &after, "swallow", "1"]) else { return };
+    let (end, steps) = typed(&stage, &stage.answer(text).await).await;
+    let opened = matches!(end, Delivery::Undelivered { at: Reached::Typed, why: Undelivered::ModalOpened });
+    assert!(opened, "{end:?}");
+    assert_eq!(steps, ALL[..2]);
+    assert_eq!(stage.received(), format!("{text}\r"));
+}
+
+#[tokio::test]
+async fn a_prompt_exchanged_between_the_look_and_the_key_is_not_answered_by_it() {
+    let Some(stage) = Stage::new(Agent::Claude, &["permission"]) else { return };
+    let press = stage.press(Permission::AllowOnce).await;
+    // The other one begins in the same words.
+    let exchange = || open_behind_a_look(&stage, "1", "--all");
+    exchange();
+    let end = stage.tmux.press(&press, &mut Steps::default()).await;
+    let changed = matches!(end, Pressed::Obstacle(Obstacle::Refused(Refusal::PromptChanged)));
+    assert!(changed, "{end:?}");
+    assert_eq!(stage.received(), "");
 }
 
 #[tokio::test]

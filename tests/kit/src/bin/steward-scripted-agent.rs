@@ -3,12 +3,16 @@
 //! Words: `question TEXT` (what it said last), `log FILE` (every byte it is sent), `swallow N` (Enters it
 //! does not take), `paste` (long input becomes a stand-in), `prompt-after N` (a permission prompt opens
 //! after N bytes), `permission` (it begins with one), `next-prompt` (another follows the first), `plain`
-//! (one prompt line, nothing drawn around it).
+//! (one prompt line, nothing drawn around it). Ctrl-G opens a prompt at any moment, or exchanges the one that
+//! is open for another; it stands in no log.
 
 use std::io::{Read, Write};
 use std::os::fd::AsFd;
 
 use nix::sys::termios::{SetArg, cfmakeraw, tcgetattr, tcsetattr};
+
+/// Ctrl-G.
+const BELL: u8 = 7;
 
 #[derive(Default)]
 struct Script {
@@ -61,10 +65,14 @@ fn main() {
         if count == 0 {
             return;
         }
+        let keys: Vec<u8> = buffer[..count].iter().copied().filter(|byte| *byte != BELL).collect();
         if let Some(log) = &mut agent.script.log {
-            log.write_all(&buffer[..count]).expect("a log that can be written");
+            log.write_all(&keys).expect("a log that can be written");
         }
-        pending.extend_from_slice(&buffer[..count]);
+        if keys.len() < count {
+            agent.prompt = Some(if agent.prompt.is_some() { "cargo test --all" } else { "rm -rf build" });
+        }
+        pending.extend_from_slice(&keys);
         // A character may arrive in two reads.
         let whole = match std::str::from_utf8(&pending) {
             Ok(text) => text.len(),
@@ -125,13 +133,13 @@ impl Agent {
         let mut out = String::from("\x1b[H\x1b[2J");
         out.push_str(&self.script.said.join("\r\n\r\n"));
         let rule = "─".repeat(70);
-        if self.script.plain {
-            out.push_str(&format!("\r\n> {}", self.typed));
-        } else if let Some(command) = self.prompt {
+        if let Some(command) = self.prompt {
             out.push_str(&format!(
                 "\r\n{rule}\r\n Bash command\r\n\r\n   {command}\r\n\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   \
                  2. Yes, and don't ask again for: {command}\r\n   3. No\r\n\r\n Esc to cancel · Tab to amend"
             ));
+        } else if self.script.plain {
+            out.push_str(&format!("\r\n> {}", self.typed));
         } else {
             let typed =
                 if self.stand_in { "[Pasted text #1 +3 lines]".to_owned() } else { self.typed.clone() };

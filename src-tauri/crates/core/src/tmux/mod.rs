@@ -1,7 +1,8 @@
 //! Reads and writes the panes of the person's own tmux.
 //!
 //! Panes are addressed by their number (`%12`) alone. Every keystroke is guarded inside the server: the
-//! command that checks the pane is the command that types, so that nothing can come between them.
+//! command that checks the pane, and that it shows what the last look saw, is the command that types, so that
+//! nothing can come between them.
 
 mod capture;
 mod error;
@@ -10,6 +11,7 @@ mod pressing;
 mod remote;
 mod run;
 mod send;
+mod sight;
 mod typing;
 mod watch;
 

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use steward_rules::questions::keys::{NoKey, Obstacle, Permission, Refusal, key_for};
+use steward_rules::questions::keys::{Key, NoKey, Obstacle, Permission, Refusal, key_for};
 use steward_rules::questions::pane::{Agent, PaneIdentity, PaneState, Prompt, Screen, Seen, judge};
 use tokio::time::Instant;
 
-use super::send::{Keys, Sent, witness};
+use super::send::{Keys, Sent};
+use super::sight::Sight;
 use super::typing::{Delivery, Journal, Reached, Undelivered};
 use super::{Tmux, TmuxError};
 
@@ -44,31 +45,27 @@ impl Tmux {
     pub async fn press(&self, press: &Press, journal: &mut impl Journal) -> Pressed {
         let sender = self.sender(&press.to.pane);
         let _one_at_a_time = sender.lock().await;
-        let capture = match self.look(&press.to).await {
-            Ok(capture) => capture,
-            Err(Delivery::Obstacle(obstacle)) => return Pressed::Obstacle(obstacle),
-            Err(Delivery::Undelivered { why, .. }) => return Pressed::Unclear(why),
-            Err(Delivery::Acknowledged | Delivery::Unacknowledged) => {
-                return Pressed::Obstacle(Obstacle::Refused(Refusal::PaneGone));
-            }
-        };
-        let Some(prompt) = same_prompt(press, &capture.screen) else {
-            return Pressed::Obstacle(Obstacle::Refused(Refusal::PromptChanged));
-        };
-        let key = match key_for(press.agent, &prompt, press.decision) {
-            Ok(key) => key,
-            Err(no_key) => return Pressed::NoKey(no_key),
+        let (mut sight, mut key) = match self.still_open(press).await {
+            Ok(found) => found,
+            Err(end) => return end,
         };
         if !journal.reached(Reached::Ready).await {
             return Pressed::Unclear(Undelivered::Stopped);
         }
-        // What the prompt is about must be on the screen in the moment of the key.
-        let about = prompt.subject.as_data().lines().filter_map(witness).max_by_key(String::len);
-        let about = about.or_else(|| witness(prompt.title.as_data()));
-        match self.send(&press.to, Keys::Key(key), about.as_deref()).await {
-            Ok(Sent::Sent) => {}
-            Ok(Sent::Refused) => return Pressed::Obstacle(Obstacle::Refused(Refusal::PromptChanged)),
-            Err(error) => return Pressed::Unclear(error.into()),
+        let changed = Pressed::Obstacle(Obstacle::Refused(Refusal::PromptChanged));
+        let until = Instant::now() + PATIENCE;
+        loop {
+            // The prompt as it was seen must be on the screen in the moment of the key.
+            match self.send(&press.to, Keys::Key(key.1), &sight.prompt(&key.0)).await {
+                Ok(Sent::Sent) => break,
+                Ok(Sent::Refused) if Instant::now() >= until => return changed,
+                Ok(Sent::Refused) => tokio::time::sleep(LOOK).await,
+                Err(error) => return Pressed::Unclear(error.into()),
+            }
+            (sight, key) = match self.still_open(press).await {
+                Ok(found) => found,
+                Err(end) => return end,
+            };
         }
         let until = Instant::now() + PATIENCE;
         loop {
@@ -83,6 +80,26 @@ impl Tmux {
                 return Pressed::StillOpen;
             }
             tokio::time::sleep(LOOK).await;
+        }
+    }
+}
+
+impl Tmux {
+    /// A fresh look at the prompt that was decided about, and the key that answers it.
+    async fn still_open(&self, press: &Press) -> Result<(Sight, (Prompt, Key)), Pressed> {
+        let sight = match self.look(&press.to).await {
+            Ok(sight) => sight,
+            Err(Delivery::Obstacle(obstacle)) => return Err(Pressed::Obstacle(obstacle)),
+            Err(Delivery::Undelivered { why, .. }) => return Err(Pressed::Unclear(why)),
+            Err(Delivery::Acknowledged | Delivery::Unacknowledged) => {
+                return Err(Pressed::Obstacle(Obstacle::Refused(Refusal::PaneGone)));
+            }
+        };
+        let prompt = same_prompt(press, &sight.screen)
+            .ok_or(Pressed::Obstacle(Obstacle::Refused(Refusal::PromptChanged)))?;
+        match key_for(press.agent, &prompt, press.decision) {
+            Ok(key) => Ok((sight, (prompt, key))),
+            Err(no_key) => Err(Pressed::NoKey(no_key)),
         }
     }
 }

@@ -3,6 +3,7 @@
 use steward_rules::questions::keys::Key;
 use steward_rules::questions::pane::PaneIdentity;
 
+use super::sight::Witness;
 use super::{Tmux, TmuxError};
 
 /// Keys of one command.
@@ -19,22 +20,22 @@ pub(super) enum Keys<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Sent {
     Sent,
-    /// The pane was no longer the one that was meant, its keys would not reach its program, or the
-    /// witness was not on its screen.
+    /// The pane was no longer the one that was meant, its keys would not reach its program, or it no longer
+    /// showed what was seen.
     Refused,
 }
 
 impl Tmux {
     /// Sends keys if, and only if, the pane is still the same one with the same program in front, not
-    /// scrolled, not dead, alone in what it receives, and shows `witness`. tmux checks and types in one
-    /// command.
+    /// scrolled, not dead, alone in what it receives, and shows what was seen. tmux checks and types in one
+    /// command, so that no prompt opens between the two.
     pub(super) async fn send(
         &self,
         to: &PaneIdentity,
         keys: Keys<'_>,
-        witness: Option<&str>,
+        seen: &Witness,
     ) -> Result<Sent, TmuxError> {
-        let Some(guard) = guard(to, witness) else { return Ok(Sent::Refused) };
+        let Some(guard) = guard(to, seen) else { return Ok(Sent::Refused) };
         let target = to.pane.as_str();
         let typed = match keys {
             Keys::Text(text) => format!("send-keys -t {target} -l -- {}", quoted(text)),
@@ -56,9 +57,8 @@ impl Tmux {
 
 /// The condition under which the server types. `None` for a program name that could mean something
 /// in a tmux format: such a pane is never typed into.
-fn guard(to: &PaneIdentity, witness: Option<&str>) -> Option<String> {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
-    if to.foreground.is_empty() || !to.foreground.chars().all(plain) {
+fn guard(to: &PaneIdentity, seen: &Witness) -> Option<String> {
+    if !is_plain(&to.foreground) {
         return None;
     }
     let mut facts = vec![
@@ -68,21 +68,24 @@ fn guard(to: &PaneIdentity, witness: Option<&str>) -> Option<String> {
         format!("#{{==:#{{pane_current_command}},{}}}", to.foreground),
         "#{==:#{pane_dead}#{pane_in_mode}#{pane_synchronized}#{pane_input_off},0000}".to_owned(),
     ];
-    if let Some(words) = witness {
-        facts.push(format!("#{{!=:#{{C:{words}}},0}}"));
+    facts.extend(seen.conditions());
+    // In pairs of pairs: tmux unfolds formats only so deep.
+    while facts.len() > 1 {
+        facts = facts
+            .chunks(2)
+            .map(|pair| match pair {
+                [one, other] => format!("#{{&&:{one},{other}}}"),
+                alone => alone.concat(),
+            })
+            .collect();
     }
-    facts.into_iter().reduce(|all, next| format!("#{{&&:{all},{next}}}"))
+    facts.pop()
 }
 
-/// The longest stretch of a text that tmux can look for on a screen as it stands: letters, digits and
-/// single spaces, which mean nothing in its patterns. `None` where there is hardly any.
-pub(super) fn witness(text: &str) -> Option<String> {
-    const SHORTEST: usize = 3;
-    const LONGEST: usize = 24;
-    let stretches = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == ' ' || c == '-' || c == '.'));
-    let longest = stretches.flat_map(|part| part.split("  ")).map(str::trim).max_by_key(|part| part.len())?;
-    let cut = longest.get(..longest.len().min(LONGEST))?.trim();
-    (cut.len() >= SHORTEST).then(|| cut.to_owned())
+/// True for a program's name that means nothing in a tmux format.
+pub(super) fn is_plain(program: &str) -> bool {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-' | '+');
+    !program.is_empty() && program.chars().all(plain)
 }
 
 /// A word of tmux's command language that is taken as it is: nothing is special inside single quotes.
@@ -100,19 +103,12 @@ mod tests {
         for name in ["", "a,b", "#{pane_id}", "x}", "two words", "é"] {
             let pane = PaneId::new("%1").unwrap();
             let to = PaneIdentity { pane, server: 1, first: 2, foreground: name.to_owned() };
-            assert_eq!(guard(&to, None), None, "{name}");
+            assert_eq!(guard(&to, &Witness::default()), None, "{name}");
         }
     }
 
     #[test]
     fn a_quote_ends_nothing() {
         assert_eq!(quoted("it's; #{x} $HOME"), "'it'\\''s; #{x} $HOME'");
-    }
-
-    #[test]
-    fn a_witness_means_nothing_in_a_pattern() {
-        assert_eq!(witness("rm -rf build && echo '#{x}'").as_deref(), Some("rm -rf build"));
-        assert_eq!(witness("#{C:*}"), None);
-        assert_eq!(witness(""), None);
     }
 }

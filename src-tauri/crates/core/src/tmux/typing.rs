@@ -8,11 +8,13 @@ use std::time::Duration;
 use steward_rules::questions::keys::{Hold, Key, Obstacle, Piece, Refusal, Typable, may_type};
 use steward_rules::questions::pane::{
     Agent, PaneId, PaneIdentity, Screen, Seen, Shown, is_shell, judge, sent_pastes, shown, shown_after,
+    was_sent,
 };
 use tokio::time::Instant;
 
-use super::send::{Keys, Sent};
-use super::{Capture, Tmux, TmuxError};
+use super::send::{Keys, Sent, is_plain};
+use super::sight::Sight;
+use super::{Tmux, TmuxError};
 
 /// Bytes of one keystroke command.
 const PIECE: usize = 200;
@@ -95,12 +97,13 @@ impl Tmux {
     /// Types an answer and follows it until the agent has it.
     ///
     /// An answer of ours that already stands in the composer (after a crash) is submitted, not typed
-    /// again. No key goes out unless the pane and its program are still the same ones.
+    /// again. No key goes out unless the pane and its program are still the same ones, and the composer shows
+    /// what the last look saw in it.
     pub async fn type_answer(&self, answer: &Answer, journal: &mut impl Journal) -> Delivery {
         let sender = self.sender(&answer.to.pane);
         let _one_at_a_time = sender.lock().await;
         let first = match self.look(&answer.to).await {
-            Ok(capture) => capture,
+            Ok(sight) => sight,
             Err(obstacle) => return obstacle,
         };
         // A stand-in that is there before any key of ours may be a person's own paste: it is a draft.
@@ -112,8 +115,8 @@ impl Tmux {
             if !journal.reached(Reached::Ready).await {
                 return Delivery::Undelivered { at: Reached::Ready, why: Undelivered::Stopped };
             }
-            if let Err(why) = self.type_text(answer).await {
-                return Delivery::Undelivered { at: Reached::Ready, why };
+            if let Err(end) = self.type_text(answer).await {
+                return end;
             }
         }
         if !journal.reached(Reached::Typed).await {
@@ -148,65 +151,85 @@ impl Tmux {
     }
 
     /// A fresh capture of exactly the pane that was meant, in a state in which keys reach its program.
-    pub(super) async fn look(&self, to: &PaneIdentity) -> Result<Capture, Delivery> {
-        let capture = match self.capture(&to.pane).await {
-            Ok(capture) => capture,
+    pub(super) async fn look(&self, to: &PaneIdentity) -> Result<Sight, Delivery> {
+        let sight = match self.sight(&to.pane).await {
+            Ok(sight) => sight,
             Err(TmuxError::NoPane { .. } | TmuxError::NoServer) => return Err(refused(Refusal::PaneGone)),
             Err(error) => {
                 return Err(Delivery::Undelivered { at: Reached::Ready, why: error.into() });
             }
         };
-        let (pane, is) = (&capture.pane, &capture.pane.identity);
+        let (pane, is) = (&sight.pane, &sight.pane.identity);
         if is.server != to.server || is.first != to.first || pane.dead {
             Err(refused(Refusal::PaneGone))
         } else if is_shell(&is.foreground) {
             Err(refused(Refusal::Shell))
         } else if is.foreground != to.foreground {
             Err(refused(Refusal::OtherProgram))
-        } else if pane.synchronized || pane.input_off {
+        } else if pane.synchronized || pane.input_off || !is_plain(&is.foreground) {
             Err(refused(Refusal::KeysLeadElsewhere))
         } else if pane.in_mode {
             Err(Delivery::Obstacle(Obstacle::Held(Hold::Scrolled)))
         } else {
-            Ok(capture)
+            Ok(sight)
         }
     }
 
     /// Types the whole text. Each piece is seen in the composer before the next follows, so that keys
     /// that mean something else there end after the first, and none is taken for a paste.
-    async fn type_text(&self, answer: &Answer) -> Result<(), Undelivered> {
+    async fn type_text(&self, answer: &Answer) -> Result<(), Delivery> {
+        let undelivered = |why| Delivery::Undelivered { at: Reached::Ready, why };
         let mut so_far = String::new();
         for piece in answer.text.pieces(PIECE) {
             match piece {
                 Piece::Text(text) => {
-                    self.keys(answer, Keys::Text(text)).await?;
+                    self.push(answer, Keys::Text(text), &so_far).await?;
                     so_far.push_str(text);
-                    self.until_typed(answer, &so_far).await?;
                 }
                 Piece::LineBreak => {
-                    self.keys(answer, Keys::LineBreak).await?;
+                    self.push(answer, Keys::LineBreak, &so_far).await?;
                     so_far.push('\n');
                 }
             }
         }
         if answer.text.wants_space() {
-            self.keys(answer, Keys::Text(" ")).await?;
+            self.push(answer, Keys::Text(" "), &so_far).await?;
         }
-        self.until_typed(answer, answer.text.as_str()).await
+        self.until_typed(answer, answer.text.as_str()).await.map(drop).map_err(undelivered)
     }
 
-    async fn keys(&self, answer: &Answer, keys: Keys<'_>) -> Result<(), Undelivered> {
-        match self.send(&answer.to, keys, None).await? {
-            Sent::Sent => Ok(()),
-            Sent::Refused => Err(Undelivered::PaneChanged),
-        }
-    }
-
-    async fn until_typed(&self, answer: &Answer, text: &str) -> Result<(), Undelivered> {
+    /// Sends one piece into a composer that a look just showed as it must be: free before the first, holding
+    /// what was typed so far before another. What moved since that look is looked at again.
+    async fn push(&self, answer: &Answer, keys: Keys<'_>, so_far: &str) -> Result<(), Delivery> {
+        let undelivered = |why| Delivery::Undelivered { at: Reached::Ready, why };
         let until = Instant::now() + PATIENCE;
         loop {
-            match self.shown_now(answer, text).await? {
-                Shown::Composer | Shown::Placeholder => return Ok(()),
+            let sight = if so_far.is_empty() {
+                let sight = self.look(&answer.to).await?;
+                check(answer, &sight.screen).map_err(Delivery::Obstacle)?;
+                sight
+            } else {
+                self.until_typed(answer, so_far).await.map_err(undelivered)?
+            };
+            match self.send(&answer.to, keys, &sight.composer(answer.agent)).await {
+                Ok(Sent::Sent) => return Ok(()),
+                Ok(Sent::Refused) if Instant::now() < until => tokio::time::sleep(LOOK).await,
+                // Nothing was typed, and what never stands still is at work.
+                Ok(Sent::Refused) if so_far.is_empty() => {
+                    return Err(Delivery::Obstacle(Obstacle::Held(Hold::Working)));
+                }
+                Ok(Sent::Refused) => return Err(undelivered(Undelivered::PaneChanged)),
+                Err(error) => return Err(undelivered(error.into())),
+            }
+        }
+    }
+
+    async fn until_typed(&self, answer: &Answer, text: &str) -> Result<Sight, Undelivered> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let sight = self.sight_now(answer).await?;
+            match shown(answer.agent, &sight.screen, text) {
+                Shown::Composer | Shown::Placeholder => return Ok(sight),
                 Shown::Modal => return Err(Undelivered::ModalOpened),
                 Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Other => {}
             }
@@ -217,40 +240,48 @@ impl Tmux {
         }
     }
 
-    async fn shown_now(&self, answer: &Answer, text: &str) -> Result<Shown, Undelivered> {
-        Ok(shown(answer.agent, &self.screen_now(answer).await?, text))
+    async fn sight_now(&self, answer: &Answer) -> Result<Sight, Undelivered> {
+        let sight = self.sight(&answer.to.pane).await?;
+        if sight.pane.identity == answer.to { Ok(sight) } else { Err(Undelivered::PaneChanged) }
     }
 
-    async fn screen_now(&self, answer: &Answer) -> Result<Screen, Undelivered> {
-        let capture = self.capture(&answer.to.pane).await?;
-        if capture.pane.identity == answer.to { Ok(capture.screen) } else { Err(Undelivered::PaneChanged) }
-    }
-
-    /// Enter, and at most two more, each only while the composer is seen to hold the answer. Gives how many
-    /// pastes were sent before it, where the composer held the answer's stand-in.
+    /// Enter, and at most two more, each only while the composer is seen to hold the answer, and holds it in
+    /// the moment of the key. Gives how many pastes were sent before it, where the composer held the answer's
+    /// stand-in.
     async fn submit(&self, answer: &Answer) -> Result<Option<usize>, Undelivered> {
         let (agent, text) = (answer.agent, answer.text.as_str());
-        let mut pastes = None;
-        for _enter in 0..ENTERS {
+        let (mut pastes, mut enters) = (None, 0);
+        let mut since = Instant::now();
+        while enters < ENTERS {
             tokio::time::sleep(STILL).await;
-            let screen = self.screen_now(answer).await?;
-            match shown_after(agent, &screen, text, pastes) {
+            let sight = self.sight_now(answer).await?;
+            match shown_after(agent, &sight.screen, text, pastes) {
                 Shown::Composer => {}
-                Shown::Placeholder => pastes = Some(sent_pastes(agent, &screen)),
+                Shown::Placeholder => pastes = Some(sent_pastes(agent, &sight.screen)),
                 Shown::Modal => return Err(Undelivered::ModalOpened),
                 Shown::Transcript | Shown::Working => return Ok(pastes),
                 Shown::Nowhere | Shown::Other => return Err(Undelivered::NotShown),
             }
-            self.keys(answer, Keys::Key(Key::Enter)).await?;
-            let until = Instant::now() + PATIENCE;
-            while Instant::now() < until {
+            match self.send(&answer.to, Keys::Key(Key::Enter), &sight.composer(agent)).await? {
+                Sent::Sent => enters += 1,
+                // Something moved since the look: another one says what.
+                Sent::Refused if since.elapsed() < PATIENCE => continue,
+                Sent::Refused => return Err(Undelivered::PaneChanged),
+            }
+            since = Instant::now();
+            while since.elapsed() < PATIENCE {
                 tokio::time::sleep(LOOK).await;
-                match self.shown_now(answer, text).await? {
+                let sight = self.sight_now(answer).await?;
+                match shown(agent, &sight.screen, text) {
                     Shown::Composer | Shown::Placeholder | Shown::Other => {}
-                    // The composer is empty, or a prompt came up over it: the agent took the words.
-                    Shown::Transcript | Shown::Working | Shown::Nowhere | Shown::Modal => return Ok(pastes),
+                    // The composer is empty: the agent took the words.
+                    Shown::Transcript | Shown::Working | Shown::Nowhere => return Ok(pastes),
+                    // A prompt lies over the composer, which may hold them still.
+                    Shown::Modal if was_sent(agent, &sight.visible(), text, pastes) => return Ok(pastes),
+                    Shown::Modal => return Err(Undelivered::ModalOpened),
                 }
             }
+            since = Instant::now();
         }
         Err(Undelivered::NotTaken)
     }
@@ -258,11 +289,12 @@ impl Tmux {
     async fn acknowledged(&self, answer: &Answer, pastes: Option<usize>) -> bool {
         let until = Instant::now() + ANSWER;
         loop {
-            let screen = self.screen_now(answer).await;
-            match screen.map(|screen| shown_after(answer.agent, &screen, answer.text.as_str(), pastes)) {
-                Ok(Shown::Transcript | Shown::Working | Shown::Modal) => return true,
-                Ok(Shown::Nowhere | Shown::Other | Shown::Composer | Shown::Placeholder) => {}
-                Err(_gone) => return false,
+            let (agent, text) = (answer.agent, answer.text.as_str());
+            let Ok(sight) = self.sight_now(answer).await else { return false };
+            match shown_after(agent, &sight.screen, text, pastes) {
+                Shown::Transcript | Shown::Working => return true,
+                Shown::Modal => return was_sent(agent, &sight.visible(), text, pastes),
+                Shown::Nowhere | Shown::Other | Shown::Composer | Shown::Placeholder => {}
             }
             if Instant::now() >= until {
                 return false;

@@ -12,10 +12,12 @@ mod shown;
 mod signs;
 mod state;
 mod watch;
+mod witness;
 
 pub use address::{Agent, PaneId, PaneIdError, PaneIdentity, is_shell};
 pub use judge::{after_empty_ticks, judge};
 pub use screen::{Ink, Line, Screen};
-pub use shown::{Shown, sent_pastes, shown, shown_after};
+pub use shown::{Shown, sent_pastes, shown, shown_after, was_sent};
 pub use state::{Choice, Composer, Fault, Judgement, Modal, PaneState, Prompt, Seen, Unsure};
 pub use watch::{Last, wants_look};
+pub use witness::{composer_lines, prompt_marks};

@@ -18,7 +18,7 @@ const SUBJECT: usize = 14;
 const SUBJECT_CAP: usize = 4_000;
 
 /// What only a list that waits for a key says under its rows.
-const HINTS: &[&str] = &[
+pub(super) const HINTS: &[&str] = &[
     "esc to cancel",
     "enter to confirm",
     "enter to select",

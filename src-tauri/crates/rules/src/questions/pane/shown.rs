@@ -51,10 +51,7 @@ pub fn shown_after(agent: Agent, screen: &Screen, answer: &str, pastes: Option<u
         Composer::None => Shown::Other,
         Composer::Draft { text } => in_composer(&squeezed(text.as_data()), &ours),
         Composer::Empty => {
-            let start: String = ours.chars().take(REPEATED).collect();
-            let above: String = layout.above.iter().map(|line| squeezed(line.text())).collect();
-            let pasted = || layout.above.iter().filter(|line| is_sent_paste(line)).count();
-            if above.contains(&start) || pastes.is_some_and(|before| pasted() > before) {
+            if is_in_transcript(layout.above, &ours, pastes) {
                 Shown::Transcript
             } else if signs::spinner(agent, &layout).is_some() {
                 Shown::Working
@@ -63,6 +60,20 @@ pub fn shown_after(agent: Agent, screen: &Screen, answer: &str, pastes: Option<u
             }
         }
     }
+}
+
+/// True when a screen with an open prompt shows the answer above it: then it was sent, since the prompt stands
+/// in the composer's place. `screen` is what is visible: what scrolled off may hold an older drawing.
+pub fn was_sent(agent: Agent, screen: &Screen, answer: &str, pastes: Option<usize>) -> bool {
+    let layout = Layout::of(agent, screen);
+    layout.composer == Composer::None && is_in_transcript(layout.above, &squeezed(answer), pastes)
+}
+
+fn is_in_transcript(above: &[Line], ours: &str, pastes: Option<usize>) -> bool {
+    let start: String = ours.chars().take(REPEATED).collect();
+    let said: String = above.iter().map(|line| squeezed(line.text())).collect();
+    let pasted = || above.iter().filter(|line| is_sent_paste(line)).count();
+    said.contains(&start) || pastes.is_some_and(|before| pasted() > before)
 }
 
 /// How many stand-ins of sent pastes the transcript on this screen shows.
