@@ -3,6 +3,7 @@
 pub mod accounts;
 mod context;
 pub mod effects;
+pub mod engine;
 mod failpoint;
 pub mod forge;
 pub mod landed;

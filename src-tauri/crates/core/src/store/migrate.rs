@@ -15,6 +15,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0006_pull_age.sql"),
     include_str!("../../../../../migrations/0007_turned_down.sql"),
     include_str!("../../../../../migrations/0008_landings.sql"),
+    include_str!("../../../../../migrations/0009_engine.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

@@ -85,6 +85,12 @@ pub fn json<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Resul
     serde_json::from_str(&text).map_err(|error| bad(column, error))
 }
 
+/// A structure of a JSON column that may be NULL.
+pub fn json_opt<T: DeserializeOwned>(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<T>> {
+    let text: Option<String> = row.get(column)?;
+    text.map(|text| serde_json::from_str(&text).map_err(|error| bad(column, error))).transpose()
+}
+
 /// The text of one of our own enums, as a column holds it.
 pub fn to_word<T: Serialize>(value: &T) -> rusqlite::Result<String> {
     match serde_json::to_value(value) {

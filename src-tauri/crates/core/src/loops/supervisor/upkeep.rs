@@ -8,7 +8,8 @@ use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
 use crate::loops::review::folders;
 use crate::store::{
-    Durability, StoreError, attached, heads_seen, issues, landings, needs, pulls, retention, reviews,
+    Durability, StoreError, attached, engine_items, heads_seen, issues, landings, needs, observations, pulls,
+    retention, reviews,
 };
 use crate::telemetry;
 
@@ -28,6 +29,8 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
             pulls::prune(tx, observed)?;
             issues::prune(tx, observed)?;
             landings::prune(tx, done)?;
+            engine_items::prune(tx, done)?;
+            observations::prune(tx, observed, u64::from(keep.observation_mb) * 1024 * 1024)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;

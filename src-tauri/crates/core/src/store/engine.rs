@@ -1,0 +1,171 @@
+//! What the engine remembers of a repository between two ticks (engine.md 14 and 15).
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use steward_rules::engine::hold::{Hold, Round};
+
+use super::repositories::RepositoryId;
+use super::sql::{self, At};
+use super::{ReadTx, StoreError, WriteTx};
+
+/// The topic of everything the engine shows.
+pub const TOPIC: &str = "engine";
+/// The topic by which a person calls for a tick.
+pub const CALLED: &str = "engine:called";
+
+/// One repository as the engine remembers it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RepoRow {
+    /// The task for which nothing merges.
+    pub hold: Option<Hold>,
+    /// Ticks that still come sooner after a merge.
+    pub fast_left: u32,
+    /// A limit of the agent's provider holds until then.
+    pub limited_until: Option<DateTime<Utc>>,
+    /// What of the configuration stops it, and since when.
+    pub fault: Option<RepoFault>,
+    pub names: BTreeMap<String, NameSeen>,
+    /// SHA-256 of the policy of the last tick.
+    pub policy: Option<String>,
+    /// The look at GitHub that the last tick judged.
+    pub observed_at: Option<DateTime<Utc>>,
+    pub last_tick: Option<DateTime<Utc>>,
+    /// When GitHub is looked at again sooner than by its interval.
+    pub next_look: Option<DateTime<Utc>>,
+    /// Fingerprint of the report that was wanted last.
+    pub report: Option<String>,
+}
+
+/// A fault of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RepoFault {
+    pub slug: String,
+    pub detail: String,
+    pub since: DateTime<Utc>,
+}
+
+/// Since when a required check is looked for, and when a run of it was last seen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NameSeen {
+    pub since: DateTime<Utc>,
+    pub seen_at: Option<DateTime<Utc>>,
+    /// When a run of any check was last seen while this one had none.
+    pub others_at: Option<DateTime<Utc>>,
+}
+
+const COLUMNS: &str = "hold, fast_left, limited_until, fault, fault_detail, fault_since, names, policy, observed_at,
+    last_tick, next_look, report";
+
+/// What is remembered of a repository; nothing is remembered of one that had no tick. A row that cannot be
+/// read is an error, never an empty memory.
+pub fn get(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<RepoRow, StoreError> {
+    let found = tx.query_opt(
+        &format!("SELECT {COLUMNS} FROM engine_repos WHERE repository = :repository"),
+        named_params! { ":repository": repository.0 },
+        read,
+    )?;
+    Ok(found.unwrap_or_default())
+}
+
+/// Writes what is remembered of a repository. Its round is another's.
+pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &RepoRow) -> Result<(), StoreError> {
+    let fault = row.fault.as_ref();
+    tx.execute(
+        "INSERT INTO engine_repos (repository, hold, fast_left, limited_until, fault, fault_detail,
+                                   fault_since, names, policy, observed_at, last_tick, next_look, report)
+         VALUES (:repository, :hold, :fast_left, :limited, :fault, :detail, :since, :names, :policy,
+                 :observed_at, :last_tick, :next_look, :report)
+         ON CONFLICT (repository) DO UPDATE SET
+            hold = excluded.hold, fast_left = excluded.fast_left, limited_until = excluded.limited_until,
+            fault = excluded.fault, fault_detail = excluded.fault_detail,
+            fault_since = excluded.fault_since, names = excluded.names, policy = excluded.policy,
+            observed_at = excluded.observed_at, last_tick = excluded.last_tick, next_look = excluded.next_look,
+            report = excluded.report",
+        named_params! {
+            ":repository": repository.0, ":hold": row.hold.as_ref().map(sql::to_json).transpose()?,
+            ":fast_left": row.fast_left, ":limited": row.limited_until.map(At),
+            ":fault": fault.map(|fault| &fault.slug), ":detail": fault.map(|fault| &fault.detail),
+            ":since": fault.map(|fault| At(fault.since)), ":names": sql::to_json(&row.names)?,
+            ":policy": row.policy, ":observed_at": row.observed_at.map(At), ":last_tick": row.last_tick.map(At),
+            ":next_look": row.next_look.map(At), ":report": row.report,
+        },
+    )?;
+    Ok(())
+}
+
+/// No agent is started in any repository before then: a limit of the provider is everybody's.
+pub fn limit(tx: &WriteTx<'_>, until: DateTime<Utc>) -> Result<(), StoreError> {
+    tx.execute("UPDATE engine_repos SET limited_until = :until", named_params! { ":until": At(until) })?;
+    tx.topic(TOPIC)
+}
+
+/// How the engine stands in a repository when a run is asked for.
+pub fn round(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<Round, StoreError> {
+    let found = tx.query_opt(
+        "SELECT round FROM engine_repos WHERE repository = :repository",
+        named_params! { ":repository": repository.0 },
+        |row| row.get::<_, String>("round"),
+    )?;
+    Ok(match found.as_deref() {
+        Some("queued") => Round::Queued,
+        Some("active") => Round::Active,
+        Some(_) | None => Round::Idle,
+    })
+}
+
+/// Says how the engine stands in a repository.
+pub fn set_round(tx: &WriteTx<'_>, repository: RepositoryId, round: Round) -> Result<(), StoreError> {
+    let word = match round {
+        Round::Idle => "idle",
+        Round::Queued => "queued",
+        Round::Active => "active",
+    };
+    tx.execute(
+        "INSERT INTO engine_repos (repository, round) VALUES (:repository, :round)
+         ON CONFLICT (repository) DO UPDATE SET round = excluded.round",
+        named_params! { ":repository": repository.0, ":round": word },
+    )?;
+    Ok(())
+}
+
+/// A run that died in the middle is none any more.
+pub fn recover(tx: &WriteTx<'_>) -> Result<(), StoreError> {
+    tx.execute("UPDATE engine_repos SET round = 'idle' WHERE round = 'active'", [])?;
+    Ok(())
+}
+
+/// True when a person called for a run of any repository.
+pub fn is_called(tx: &ReadTx<'_>) -> Result<bool, StoreError> {
+    tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM engine_repos WHERE round = 'queued') AS called",
+        [],
+        |row| row.get("called"),
+    )
+}
+
+fn read(row: &Row<'_>) -> rusqlite::Result<RepoRow> {
+    let since = sql::time_opt(row, "fault_since")?;
+    let fault = match (row.get::<_, Option<String>>("fault")?, since) {
+        (Some(slug), Some(since)) => Some(RepoFault {
+            slug,
+            detail: row.get::<_, Option<String>>("fault_detail")?.unwrap_or_default(),
+            since,
+        }),
+        (Some(_) | None, _) => None,
+    };
+    Ok(RepoRow {
+        hold: sql::json_opt(row, "hold")?,
+        fast_left: row.get("fast_left")?,
+        limited_until: sql::time_opt(row, "limited_until")?,
+        fault,
+        names: sql::json(row, "names")?,
+        policy: row.get("policy")?,
+        observed_at: sql::time_opt(row, "observed_at")?,
+        last_tick: sql::time_opt(row, "last_tick")?,
+        next_look: sql::time_opt(row, "next_look")?,
+        report: row.get("report")?,
+    })
+}
