@@ -1,6 +1,9 @@
 -- The steward engine (engine.md 15): what it remembers of each repository, pull request and issue between two
 -- ticks, and what it read of them. What is wanted and done stands in the journal (`effects`).
 
+-- Where the default branch ends: what is judged against it is judged again when that moves.
+ALTER TABLE repositories ADD COLUMN default_tip TEXT CHECK (default_tip IS NULL OR length(default_tip) = 40);
+
 CREATE TABLE engine_repos (
     repository    INTEGER PRIMARY KEY REFERENCES repositories (id) ON DELETE CASCADE,
     hold          TEXT,                  -- JSON: the task for which nothing merges, and since when
@@ -24,6 +27,7 @@ CREATE TABLE engine_items (
     kind           TEXT NOT NULL CHECK (kind IN ('pr', 'issue')),
     number         INTEGER NOT NULL,
     class          TEXT NOT NULL,        -- slug of its class; of an issue, whether it is in scope
+    class_reason   TEXT NOT NULL DEFAULT '', -- what makes it so, in one sentence
     decision       TEXT NOT NULL,        -- slug of the next step
     state          TEXT NOT NULL,        -- the next step and why, in one sentence
     not_before     TEXT,                 -- no sooner than then is there anything new to decide
@@ -41,6 +45,7 @@ CREATE TABLE engine_items (
     reviewed_head  TEXT CHECK (reviewed_head IS NULL OR length(reviewed_head) = 40),
     pushed_head    TEXT CHECK (pushed_head IS NULL OR length(pushed_head) = 40),
     supersede      TEXT,                 -- JSON: how far superseding it went
+    stopped        TEXT,                 -- why that goes no further, as a sentence
     questions      TEXT NOT NULL DEFAULT '[]', -- JSON: what was asked on the issue
     asked_at       TEXT,
     declined_at    TEXT,

@@ -12,6 +12,7 @@ mod config_github;
 mod corpus;
 mod desk;
 mod effects;
+mod engine_loop;
 mod faults;
 mod frames;
 mod gates;

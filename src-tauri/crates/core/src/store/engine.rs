@@ -1,10 +1,8 @@
 //! What the engine remembers of a repository between two ticks (engine.md 14 and 15).
 
-use std::collections::BTreeMap;
-
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use serde::{Deserialize, Serialize};
+use steward_rules::engine::checks::NamesSeen;
 use steward_rules::engine::hold::{Hold, Round};
 
 use super::repositories::RepositoryId;
@@ -27,7 +25,8 @@ pub struct RepoRow {
     pub limited_until: Option<DateTime<Utc>>,
     /// What of the configuration stops it, and since when.
     pub fault: Option<RepoFault>,
-    pub names: BTreeMap<String, NameSeen>,
+    /// Which required names were seen, and when.
+    pub names: NamesSeen,
     /// SHA-256 of the policy of the last tick.
     pub policy: Option<String>,
     /// The look at GitHub that the last tick judged.
@@ -47,16 +46,8 @@ pub struct RepoFault {
     pub since: DateTime<Utc>,
 }
 
-/// Since when a required check is looked for, and when a run of it was last seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct NameSeen {
-    pub since: DateTime<Utc>,
-    pub seen_at: Option<DateTime<Utc>>,
-    /// When a run of any check was last seen while this one had none.
-    pub others_at: Option<DateTime<Utc>>,
-}
-
-const COLUMNS: &str = "hold, fast_left, limited_until, fault, fault_detail, fault_since, names, policy, observed_at,
+const COLUMNS: &str =
+    "hold, fast_left, limited_until, fault, fault_detail, fault_since, names, policy, observed_at,
     last_tick, next_look, report";
 
 /// What is remembered of a repository; nothing is remembered of one that had no tick. A row that cannot be
@@ -139,11 +130,9 @@ pub fn recover(tx: &WriteTx<'_>) -> Result<(), StoreError> {
 
 /// True when a person called for a run of any repository.
 pub fn is_called(tx: &ReadTx<'_>) -> Result<bool, StoreError> {
-    tx.query_row(
-        "SELECT EXISTS (SELECT 1 FROM engine_repos WHERE round = 'queued') AS called",
-        [],
-        |row| row.get("called"),
-    )
+    tx.query_row("SELECT EXISTS (SELECT 1 FROM engine_repos WHERE round = 'queued') AS called", [], |row| {
+        row.get("called")
+    })
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<RepoRow> {

@@ -47,6 +47,8 @@ pub struct ItemRow {
     pub number: i64,
     /// Slug of its class.
     pub class: String,
+    /// What makes it so, in one sentence.
+    pub class_reason: String,
     /// Slug of the next step.
     pub decision: String,
     /// The next step and why, in one sentence.
@@ -68,6 +70,8 @@ pub struct ItemRow {
     pub reviewed_head: Option<Sha>,
     pub pushed_head: Option<Sha>,
     pub supersede: Option<Stage>,
+    /// Why superseding goes no further, in one sentence.
+    pub stopped: Option<String>,
     /// What was asked on the issue, oldest first.
     pub questions: Vec<Untrusted>,
     pub asked_at: Option<DateTime<Utc>>,
@@ -91,6 +95,7 @@ impl ItemRow {
             kind,
             number,
             class: String::new(),
+            class_reason: String::new(),
             decision: String::new(),
             state: String::new(),
             not_before: None,
@@ -106,6 +111,7 @@ impl ItemRow {
             reviewed_head: None,
             pushed_head: None,
             supersede: None,
+            stopped: None,
             questions: Vec::new(),
             asked_at: None,
             declined_at: None,
@@ -128,9 +134,9 @@ pub struct KeptItem {
     pub row: Reading<ItemRow>,
 }
 
-const COLUMNS: &str = "kind, number, class, decision, state, not_before, last_action, last_action_at, head, head_since,
+const COLUMNS: &str = "kind, number, class, class_reason, decision, state, not_before, last_action, last_action_at, head, head_since,
     head_seen_at, behind_since, attempts, evidence, rebases, unprocessable, outcome_seen, task_seen, reviewed_head,
-    pushed_head, supersede, questions, asked_at, declined_at, stuck, sight, compare, try_at, ended, settled, updated_at";
+    pushed_head, supersede, stopped, questions, asked_at, declined_at, stuck, sight, compare, try_at, ended, settled, updated_at";
 
 /// One item; `None` when it is not followed yet.
 pub fn get(
@@ -158,9 +164,7 @@ pub fn open_of(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<Vec<KeptItem
              WHERE repository = :repository AND (ended IS NULL OR settled = 0) ORDER BY kind DESC, number"
         ),
         named_params! { ":repository": repository.0 },
-        |row| {
-            Ok(KeptItem { kind: sql::word(row, "kind")?, number: row.get("number")?, row: kept(row) })
-        },
+        |row| Ok(KeptItem { kind: sql::word(row, "kind")?, number: row.get("number")?, row: kept(row) }),
     )
 }
 
@@ -169,29 +173,29 @@ pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &ItemRow) -> Result<
     let head = row.head.as_ref();
     let action = row.last_action.as_ref();
     tx.execute(
-        "INSERT INTO engine_items (repository, kind, number, class, decision, state, not_before, last_action,
+        "INSERT INTO engine_items (repository, kind, number, class, class_reason, decision, state, not_before, last_action,
              last_action_at, head, head_since, head_seen_at, behind_since, attempts, evidence, rebases, unprocessable,
-             outcome_seen, task_seen, reviewed_head, pushed_head, supersede, questions, asked_at, declined_at, stuck,
+             outcome_seen, task_seen, reviewed_head, pushed_head, supersede, stopped, questions, asked_at, declined_at, stuck,
              sight, compare, ended, settled, updated_at)
-         VALUES (:repository, :kind, :number, :class, :decision, :state, :not_before, :action, :action_at, :head,
+         VALUES (:repository, :kind, :number, :class, :class_reason, :decision, :state, :not_before, :action, :action_at, :head,
              :head_since, :head_seen_at, :behind_since, :attempts, :evidence, :rebases, :unprocessable, :outcome_seen,
-             :task_seen, :reviewed_head, :pushed_head, :supersede, :questions, :asked_at, :declined_at, :stuck, :sight,
+             :task_seen, :reviewed_head, :pushed_head, :supersede, :stopped, :questions, :asked_at, :declined_at, :stuck, :sight,
              :compare, :ended, :settled, :updated_at)
          ON CONFLICT (repository, kind, number) DO UPDATE SET
-             class = excluded.class, decision = excluded.decision, state = excluded.state,
+             class = excluded.class, class_reason = excluded.class_reason, decision = excluded.decision, state = excluded.state,
              not_before = excluded.not_before, last_action = excluded.last_action,
              last_action_at = excluded.last_action_at, head = excluded.head, head_since = excluded.head_since,
              head_seen_at = excluded.head_seen_at, behind_since = excluded.behind_since, attempts = excluded.attempts,
              evidence = excluded.evidence, rebases = excluded.rebases, unprocessable = excluded.unprocessable,
              outcome_seen = excluded.outcome_seen, task_seen = excluded.task_seen,
              reviewed_head = excluded.reviewed_head, pushed_head = excluded.pushed_head,
-             supersede = excluded.supersede, questions = excluded.questions, asked_at = excluded.asked_at,
+             supersede = excluded.supersede, stopped = excluded.stopped, questions = excluded.questions, asked_at = excluded.asked_at,
              declined_at = excluded.declined_at, stuck = excluded.stuck, sight = excluded.sight,
              compare = excluded.compare, ended = excluded.ended, settled = excluded.settled,
              updated_at = excluded.updated_at",
         named_params! {
             ":repository": repository.0, ":kind": sql::to_word(&row.kind)?, ":number": row.number,
-            ":class": row.class, ":decision": row.decision, ":state": row.state,
+            ":class": row.class, ":class_reason": row.class_reason, ":decision": row.decision, ":state": row.state,
             ":not_before": row.not_before.map(At), ":action": action.map(|(what, _)| what),
             ":action_at": action.map(|(_, at)| At(*at)), ":head": head.map(|seen| seen.sha.as_str()),
             ":head_since": head.map(|seen| At(seen.first_seen_at)),
@@ -201,7 +205,7 @@ pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &ItemRow) -> Result<
             ":reviewed_head": row.reviewed_head.as_ref().map(Sha::as_str),
             ":pushed_head": row.pushed_head.as_ref().map(Sha::as_str),
             ":supersede": row.supersede.as_ref().map(sql::to_json).transpose()?,
-            ":questions": sql::to_json(&row.questions)?, ":asked_at": row.asked_at.map(At),
+            ":stopped": row.stopped, ":questions": sql::to_json(&row.questions)?, ":asked_at": row.asked_at.map(At),
             ":declined_at": row.declined_at.map(At), ":stuck": row.stuck, ":sight": row.sight,
             ":compare": row.compare.as_ref().map(sql::to_json).transpose()?,
             ":ended": row.ended.as_ref().map(sql::to_word).transpose()?, ":settled": row.settled,
@@ -297,6 +301,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
         kind: sql::word(row, "kind")?,
         number: row.get("number")?,
         class: row.get("class")?,
+        class_reason: row.get("class_reason")?,
         decision: row.get("decision")?,
         state: row.get("state")?,
         not_before: sql::time_opt(row, "not_before")?,
@@ -312,6 +317,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<ItemRow> {
         reviewed_head: sql::sha_opt(row, "reviewed_head")?,
         pushed_head: sql::sha_opt(row, "pushed_head")?,
         supersede: sql::json_opt(row, "supersede")?,
+        stopped: row.get("stopped")?,
         questions: sql::json(row, "questions")?,
         asked_at: sql::time_opt(row, "asked_at")?,
         declined_at: sql::time_opt(row, "declined_at")?,

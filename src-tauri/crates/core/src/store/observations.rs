@@ -26,24 +26,17 @@ pub struct Kept<T> {
 }
 
 /// Keeps a whole reading of a pull request; true when it differs from the one before.
-pub fn keep_pull(
-    tx: &WriteTx<'_>,
-    repository: RepositoryId,
-    seen: &PrObs,
-) -> Result<bool, StoreError> {
+pub fn keep_pull(tx: &WriteTx<'_>, repository: RepositoryId, seen: &PrObs) -> Result<bool, StoreError> {
     // Two readings of the same are the same, whenever they were made.
-    let timeless = PrObs { labels_read_at: DateTime::UNIX_EPOCH, read_at: DateTime::UNIX_EPOCH, ..seen.clone() };
+    let timeless =
+        PrObs { labels_read_at: DateTime::UNIX_EPOCH, read_at: DateTime::UNIX_EPOCH, ..seen.clone() };
     let (hash, body) = (hash(&timeless)?, sql::to_json(seen)?);
     let number = seen.number.0;
     keep(tx, repository, ItemKind::Pr, number, &hash, &body, seen.read_at, Some(seen.labels_read_at))
 }
 
 /// Keeps a whole reading of an issue; true when it differs from the one before.
-pub fn keep_issue(
-    tx: &WriteTx<'_>,
-    repository: RepositoryId,
-    seen: &IssueObs,
-) -> Result<bool, StoreError> {
+pub fn keep_issue(tx: &WriteTx<'_>, repository: RepositoryId, seen: &IssueObs) -> Result<bool, StoreError> {
     let (hash, body) = (hash(seen)?, sql::to_json(seen)?);
     keep(tx, repository, ItemKind::Issue, seen.number, &hash, &body, tx.now(), None)
 }
@@ -194,7 +187,9 @@ fn read_any<T: DeserializeOwned>(row: &Row<'_>) -> rusqlite::Result<Kept<T>> {
     let body: String = row.get("body")?;
     let seen = match serde_json::from_str(&body) {
         Ok(seen) => Reading::known(seen),
-        Err(error) => Reading::unread(Cause::NotReadYet, format!("the stored reading cannot be parsed: {error}")),
+        Err(error) => {
+            Reading::unread(Cause::NotReadYet, format!("the stored reading cannot be parsed: {error}"))
+        }
     };
     Ok(Kept { at: sql::time(row, "at")?, read_at: sql::time(row, "read_at")?, seen })
 }

@@ -2,7 +2,7 @@
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
-use steward_rules::ids::RepoName;
+use steward_rules::ids::{RepoName, Sha};
 pub use steward_rules::observing::Progress;
 
 use super::sql::{self, At};
@@ -30,6 +30,8 @@ pub struct Description {
     /// Its name now, when it is not the one in config.yaml.
     pub now_called: Option<String>,
     pub default_branch: Option<String>,
+    /// Where that branch ended at the last look.
+    pub default_tip: Option<Sha>,
     pub private: bool,
     pub archived: bool,
     /// `READ` … `ADMIN`; `None` when GitHub does not say.
@@ -52,7 +54,8 @@ pub struct RepositoryRow {
 }
 
 const COLUMNS: &str =
-    "r.id, r.host, r.name, r.node_id, r.now_called, r.default_branch, r.private, r.archived, r.permission,
+    "r.id, r.host, r.name, r.node_id, r.now_called, r.default_branch, r.default_tip, r.private, r.archived,
+    r.permission,
     r.observed_at, r.tried_at, r.listed_at, r.searched_to, r.extra_pulls, r.extra_issues, r.fault, r.fault_detail,
     r.fault_hint";
 
@@ -81,10 +84,10 @@ pub fn find(tx: &ReadTx<'_>, host: &str, name: &RepoName) -> Result<Option<Repos
 pub fn describe(tx: &WriteTx<'_>, id: RepositoryId, seen: &Description) -> Result<(), StoreError> {
     tx.execute(
         "UPDATE repositories SET node_id = :node_id, now_called = :now_called, default_branch = :branch,
-                private = :private, archived = :archived, permission = :permission
+                default_tip = :tip, private = :private, archived = :archived, permission = :permission
          WHERE id = :id",
         named_params! {
-            ":node_id": seen.node_id, ":now_called": seen.now_called, ":branch": seen.default_branch,
+            ":node_id": seen.node_id, ":now_called": seen.now_called, ":branch": seen.default_branch, ":tip": seen.default_tip.as_ref().map(Sha::as_str),
             ":private": seen.private, ":archived": seen.archived, ":permission": seen.permission, ":id": id.0,
         },
     )?;
@@ -166,6 +169,7 @@ fn read(row: &Row<'_>) -> rusqlite::Result<RepositoryRow> {
             node_id,
             now_called: row.get("now_called")?,
             default_branch: row.get("default_branch")?,
+            default_tip: sql::sha_opt(row, "default_tip")?,
             private: row.get::<_, Option<bool>>("private")?.unwrap_or(true),
             archived: row.get::<_, Option<bool>>("archived")?.unwrap_or(false),
             permission: row.get("permission")?,

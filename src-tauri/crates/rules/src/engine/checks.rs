@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
+use serde::{Deserialize, Serialize};
 
 use super::facts::{PrObs, Run};
 use super::policy::{Policy, VerdictPolicy};
@@ -155,7 +156,8 @@ pub(super) fn maybe_newest<'a>(group: &[&'a Run]) -> Vec<&'a Run> {
 }
 
 /// What a repository remembers of the names its policy requires, over all heads.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct NamesSeen {
     /// Since when the policy has required each name.
     pub required_since: BTreeMap<String, DateTime<Utc>>,

@@ -5,7 +5,7 @@ mod nodes;
 mod queries;
 
 use chrono::{DateTime, Utc};
-use steward_rules::ids::{PullNumber, RepoName};
+use steward_rules::ids::{PullNumber, RepoName, Sha};
 use steward_rules::observing::{Glimpse, IssueState};
 use steward_rules::untrusted::Untrusted;
 
@@ -14,7 +14,7 @@ use super::graphql::{OfIds, Query, RefusedPart};
 use super::reader::Reader;
 use nodes::{
     DetailData, DetailNode, FindAsk, FindData, IdsAsk, MoreAsk, MoreData, Page, PageInfo, ProbeAsk,
-    ProbeData, glimpse, is_heavy, login, names_of, spent, unexplained, unknown_state,
+    ProbeData, RepositoryNode, glimpse, is_heavy, login, names_of, spent, unexplained, unknown_state,
 };
 pub use queries::{DETAILS, FIND, MORE_ISSUES, MORE_PULLS, PROBE};
 
@@ -51,6 +51,8 @@ pub struct RepositoryGlimpse {
     pub archived: bool,
     pub permission: Option<String>,
     pub default_branch: Option<String>,
+    /// Where that branch ends.
+    pub default_tip: Option<Sha>,
     pub open_pulls: i64,
     pub open_issues: i64,
 }
@@ -152,15 +154,7 @@ impl Reader {
         for (place, node) in data.repositories.into_iter().enumerate() {
             whole.repositories.push(match (why("repositories", place), node) {
                 (Some(error), _) => Err(error),
-                (None, Some(node)) => Ok(RepositoryGlimpse {
-                    full_name: node.name_with_owner,
-                    private: node.is_private,
-                    archived: node.is_archived,
-                    permission: node.viewer_permission,
-                    default_branch: node.default_branch_ref.map(|branch| branch.name),
-                    open_pulls: node.pull_requests.total_count,
-                    open_issues: node.issues.total_count,
-                }),
+                (None, Some(node)) => Ok(seen(node)),
                 (None, None) => return Err(unexplained()),
             });
         }
@@ -324,5 +318,22 @@ mod tests {
         assert_eq!(seen, ids);
         assert_eq!(sizes, [50, 50, 50, 50, 30]);
         assert!(Parts::of(&[], 100).next().is_none());
+    }
+}
+
+fn seen(node: RepositoryNode) -> RepositoryGlimpse {
+    let (default_branch, target) = match node.default_branch_ref {
+        Some(branch) => (Some(branch.name), branch.target),
+        None => (None, None),
+    };
+    RepositoryGlimpse {
+        full_name: node.name_with_owner,
+        private: node.is_private,
+        archived: node.is_archived,
+        permission: node.viewer_permission,
+        default_branch,
+        default_tip: target.map(|target| target.oid),
+        open_pulls: node.pull_requests.total_count,
+        open_issues: node.issues.total_count,
     }
 }

@@ -21,6 +21,17 @@ pub(super) struct Named {
 }
 
 #[derive(Deserialize)]
+pub(super) struct BranchNode {
+    pub(super) name: String,
+    pub(super) target: Option<Target>,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Target {
+    pub(super) oid: Sha,
+}
+
+#[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Full {
     pub(super) name_with_owner: String,
@@ -83,7 +94,7 @@ pub(super) struct RepositoryNode {
     pub(super) is_archived: bool,
     pub(super) is_private: bool,
     pub(super) viewer_permission: Option<String>,
-    pub(super) default_branch_ref: Option<Named>,
+    pub(super) default_branch_ref: Option<BranchNode>,
     pub(super) pull_requests: Total,
     pub(super) issues: Total,
 }

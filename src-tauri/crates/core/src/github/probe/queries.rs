@@ -15,7 +15,7 @@ pub const PROBE: Query = Query::new(
   repositories: nodes(ids: $repositories) {
     ... on Repository {
       nameWithOwner isArchived isPrivate viewerPermission
-      defaultBranchRef { name }
+      defaultBranchRef { name target { oid } }
       pullRequests(first: 1, states: [OPEN]) { totalCount }
       issues(first: 1, states: [OPEN]) { totalCount }
     }

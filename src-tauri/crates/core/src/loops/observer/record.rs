@@ -56,6 +56,7 @@ fn one(tx: &WriteTx<'_>, place: &Place, at: DateTime<Utc>) -> Result<(), StoreEr
             node_id: node_id.clone(),
             now_called: (!is_here).then(|| glimpse.full_name.clone()),
             default_branch: glimpse.default_branch.clone(),
+            default_tip: glimpse.default_tip.clone(),
             private: glimpse.private,
             archived: glimpse.archived,
             permission: glimpse.permission.clone(),
