@@ -8,7 +8,9 @@ use steward_rules::guard::{
     Way, believed, follow, is_due, judge,
 };
 use steward_rules::ids::{RepoName, Sha};
-use steward_rules::power::{EffectClass, Mode, PanePower, PowerSet, RepoPower, change_id, pending, repo_key};
+use steward_rules::power::{
+    Caps, EffectClass, Mode, PanePower, PowerSet, RepoPower, change_id, pending, repo_key,
+};
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::review::verdict::StaleReason;
 
@@ -279,7 +281,30 @@ fn every_reason_has_a_sentence_of_its_own() {
 fn any_power() -> impl Strategy<Value = RepoPower> {
     let mode = prop_oneof![Just(Mode::Observe), Just(Mode::Suggest), Just(Mode::Act)];
     let classes = proptest::sample::subsequence(EffectClass::ALL.to_vec(), 0..=EffectClass::ALL.len());
-    (mode, classes).prop_map(|(mode, act)| RepoPower::new(mode, act))
+    (mode, classes, any_caps()).prop_map(|(mode, act, caps)| RepoPower::new(mode, act).with_caps(caps))
+}
+
+fn any_caps() -> impl Strategy<Value = Caps> {
+    let some = |patterns: &[&'static str]| {
+        let patterns = patterns.to_vec();
+        let most = patterns.len();
+        proptest::sample::subsequence(patterns, 0..=most)
+            .prop_map(|chosen| chosen.into_iter().map(str::to_owned).collect())
+    };
+    (
+        90u32..110,
+        20u32..30,
+        proptest::option::of(20u32..30),
+        some(&["**", "data/", "data/works", "data/works/**", "docs/**", "*.md", "database/"]),
+        some(&["steward/*", "steward/pr-*", "bots/", "bots/a/*", "intake/**", "intake/issue-*"]),
+    )
+        .prop_map(|(merge_max_entries, own_max_entries, daily_runs, safe_paths, push_allowed)| Caps {
+            merge_max_entries,
+            own_max_entries,
+            daily_runs,
+            safe_paths,
+            push_allowed,
+        })
 }
 
 fn any_holds() -> impl Strategy<Value = Holds> {
@@ -514,4 +539,62 @@ fn what_follows_from_what_the_thread_shows(#[case] trace: Trace, #[case] expecte
 
 fn sent(seconds_ago: i64) -> Trace {
     Trace { intended_at: Some(now() - Duration::seconds(seconds_ago)), ..trace() }
+}
+
+#[test]
+fn a_larger_cap_waits_and_a_narrower_path_does_not() {
+    use steward_rules::engine::policy::{Policy, Preset};
+
+    let key = repo_key("github.com", &RepoName::parse("octo/app").unwrap());
+    let with = |mode: Mode, policy: &Policy| PowerSet {
+        repositories: [(key.clone(), RepoPower::new(mode, []).with_caps(Caps::of(policy)))].into(),
+        ..PowerSet::default()
+    };
+    let lines = |asked: &PowerSet, confirmed: &PowerSet| {
+        let lines = pending(asked, confirmed);
+        lines.iter().map(|l| format!("{}: {} -> {}", l.key, l.now, l.asked)).collect::<Vec<_>>()
+    };
+    let usual = Policy::default();
+    // A policy that says nothing asks for no more than the mode.
+    assert_eq!(
+        lines(&with(Mode::Suggest, &usual), &PowerSet::default()),
+        ["repositories[octo/app].mode: observe -> suggest"]
+    );
+    let mut data = Preset::DataCatalogue.policy();
+    assert!(
+        lines(&with(Mode::Observe, &data), &PowerSet::default()).is_empty(),
+        "observed, nothing goes out"
+    );
+    assert_eq!(
+        lines(&with(Mode::Suggest, &data), &PowerSet::default()),
+        [
+            "repositories[octo/app].mode: observe -> suggest",
+            "repositories[octo/app].policy.engine.safePaths: none -> data/",
+            "repositories[octo/app].policy.engine.push.allowed: steward/* -> intake/issue-*, steward/*",
+        ]
+    );
+    let confirmed = with(Mode::Suggest, &data);
+    data.merge_max_entries = 250;
+    data.own_max_entries = 24;
+    data.agent.daily_runs = 0;
+    data.safe_paths = vec!["data/works/".to_owned(), "database/".to_owned()];
+    let asked = with(Mode::Suggest, &data);
+    let at = "repositories[octo/app].policy.engine";
+    assert_eq!(
+        lines(&asked, &confirmed),
+        [
+            format!("{at}.mergeMaxEntries: 100 -> 250"),
+            format!("{at}.agent.dailyRuns: 24 -> no cap"),
+            format!("{at}.safePaths: data/works/ -> data/works/, database/"),
+        ]
+    );
+    let force = asked.meet(&confirmed).repositories[&key].policy(&data);
+    assert_eq!((force.merge_max_entries, force.own_max_entries, force.agent.daily_runs), (100, 24, 24));
+    assert_eq!(force.safe_paths, ["data/works/"]);
+    // Observed, everything is judged as it is asked for.
+    assert_eq!(with(Mode::Observe, &data).repositories[&key].policy(&data), data);
+    // What an older Steward kept names no caps: those that need no confirmation hold.
+    let old: RepoPower = serde_json::from_str(r#"{"mode":"act","act":["merge"]}"#).unwrap();
+    assert_eq!(*old.caps(), Caps::of(&usual));
+    assert_eq!(old.policy(&data).safe_paths, [""; 0]);
 }

@@ -170,7 +170,8 @@ async fn mode_and_classes_are_written_together_and_their_origin_is_told() {
     assert_eq!(value("account"), (format!("octo@{}", signing.host()), default.clone()));
     assert_eq!(value("policy.review.widths"), ("[800]".to_owned(), line));
     assert_eq!(value("policy.review.themes"), (r#"["light","dark"]"#.to_owned(), default));
-    assert_eq!(view.values.len(), 18);
+    assert_eq!(value("policy.engine.agent.timeout").0, "1h");
+    assert_eq!(view.values.len(), 76);
 }
 
 #[tokio::test]

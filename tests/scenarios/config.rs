@@ -37,10 +37,10 @@ commit: {name: Octo, email: octo@example.org, signoff: true}
 repositories:
   - name: owner/repo
     account: octo-maintainer
-    preset: code-app
+    preset: docs-site
     mode: act
     act: [merge]
-    policy: {review: {requiredChecks: [{name: test, skippable: true}]}, engine: {base: main}}
+    policy: {review: {requiredChecks: [{name: test, skippable: true}]}, engine: {requiredChecks: [test]}}
 memory: {enabled: false}
 questions: {enabled: false}
 pipelines: [{spec: ~/pipelines/issue-fix.json}]
@@ -65,6 +65,7 @@ fn a_whole_file_is_read_without_a_word() {
     assert_eq!((config.review.budget_usd, config.review.max_budget_usd), (2.0, 4.0));
     assert_eq!(config.repositories[0].mode, RepoMode::Act);
     assert!(config.repositories[0].policy.required_checks[0].skippable);
+    assert_eq!(config.repositories[0].engine.required_checks, ["test"]);
     assert!(config.engine.enabled && config.pipelines.enabled && !config.memory.enabled);
     assert_eq!(config.retention.logs_days, 3);
     assert_eq!(config.editor.as_deref().unwrap(), ["code", "-g", "{file}:{line}"]);

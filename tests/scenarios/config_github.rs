@@ -32,7 +32,7 @@ fn error(text: &str) -> (String, u32, String) {
 fn the_interval_holds_whether_the_engine_is_on_or_not(#[case] text: &str, #[case] seconds: u64) {
     let checked = check(text);
     assert_eq!(checked.problems, []);
-    assert_eq!(checked.config.interval, Duration::from_secs(seconds));
+    assert_eq!(checked.config.engine.interval, Duration::from_secs(seconds));
     assert!(!checked.config.engine.enabled);
 }
 
@@ -53,7 +53,7 @@ fn a_bad_interval_is_an_error_at_its_key_and_the_default_holds(#[case] interval:
     let (key, line, _) = error(&text);
     assert_eq!((key.as_str(), line), ("engine.interval", 3));
     let checked = check(&text);
-    assert_eq!(checked.config.interval, Duration::from_secs(600));
+    assert_eq!(checked.config.engine.interval, Duration::from_secs(600));
     assert!(!checked.config.engine.enabled && checked.config.engine.disabled_by.is_some());
 }
 
@@ -325,7 +325,7 @@ proptest! {
         } else {
             format!("    act: [{}]\n", before.join(", "))
         };
-        let text = format!("# top\nrepositories:\n  - name: octo/app\n{list}    mode: act # m\n# end\n");
+        let text = format!("# top\nrepositories:\n  - name: octo/app\n    preset: data-catalogue\n{list}    mode: act # m\n# end\n");
         let new = apply(&text, &act(&wanted)).unwrap();
         let mut found = check(&new).config.repositories[0].act.clone();
         let kept: Vec<&str> = before.iter().copied().filter(|class| wanted.contains(class)).collect();

@@ -8,6 +8,7 @@ mod backup;
 mod bad_input;
 mod boundary;
 mod config;
+mod config_engine;
 mod config_github;
 mod corpus;
 mod desk;

@@ -1,9 +1,9 @@
 //! Powers: what the file asks for holds once a person confirmed it; less of it holds at once.
 
-use steward_core::api::Api;
 use steward_core::api::effects as api;
 use steward_core::api::error::ErrorCode;
-use steward_core::api::requests::{Nothing, PowerConfirm};
+use steward_core::api::requests::{Nothing, PowerConfirm, RepositoryByName};
+use steward_core::api::{Api, policy};
 use steward_rules::caller::Caller;
 use steward_rules::power::{EffectClass, Mode};
 
@@ -48,7 +48,7 @@ async fn a_wider_power_waits_for_the_person_and_a_narrower_one_holds_at_once() {
     let refused = api::power_confirm(&agent, PowerConfirm { change: change.clone() }).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::NotAPerson);
     // The file changes while the diff is on the screen: that one is not confirmed.
-    office.config("mode: act, act: [comment_review, merge]");
+    office.config("preset: data-catalogue, mode: act, act: [comment_review, merge]");
     let refused = api::power_confirm(&person, PowerConfirm { change: change.clone() }).await.unwrap_err();
     assert_eq!(refused.code, ErrorCode::Refused);
     office.config(ACT);
@@ -111,4 +111,34 @@ async fn a_larger_cap_on_money_waits_and_the_first_file_is_the_first_word() {
     assert_eq!(spend("5").await, (3.0, 1), "what was once given up is given anew");
     office.confirm().await;
     assert_eq!(spend("5").await, (5.0, 0));
+}
+
+#[tokio::test]
+async fn a_larger_cap_of_a_policy_waits_and_the_smaller_one_holds() {
+    let world = world();
+    let office = Office::new(&world, ACT).await;
+    office.config(&format!("{ACT}, policy: {{engine: {{mergeMaxEntries: 500, agent: {{dailyRuns: 5}}}}}}"));
+    let name = format!("{}/octo/app", office.host);
+    let wider = format!("repositories[{name}].policy.engine.mergeMaxEntries: 100 -> 500");
+    assert_eq!(lines(&office).await, [wider]);
+    let caps = async || {
+        let powers = in_force::settle(&office.ctx).await.unwrap();
+        let config = office.ctx.config();
+        let policy = powers.policy(&office.host, &config.repositories[0]);
+        (policy.merge_max_entries, policy.agent.daily_runs)
+    };
+    assert_eq!(caps().await, (100, 5));
+    let person = Api::open(&office.home, Caller::Person).await.unwrap();
+    let shown = async || {
+        let name = RepositoryByName { name: "octo/app".to_owned() };
+        let view = policy::show(&person, name).await.unwrap();
+        let found =
+            view.values.into_iter().find(|value| value.key == "policy.engine.mergeMaxEntries").unwrap();
+        (found.value, found.origin)
+    };
+    assert_eq!(shown().await, ("100".to_owned(), "more waits for a confirmation".to_owned()));
+    office.confirm().await;
+    assert_eq!(caps().await, (500, 5));
+    let (value, origin) = shown().await;
+    assert_eq!((value.as_str(), origin.starts_with("line ")), ("500", true));
 }

@@ -188,7 +188,10 @@ async fn a_freeze_outlives_the_repositorys_rows() {
 async fn no_merge_leaves_the_journal_while_merging_is_frozen() {
     let (desk, open) = iced().await;
     let text = std::fs::read_to_string(desk.home.config_file()).unwrap();
-    let text = text.replace("  - name: octo/app\n", "  - name: octo/app\n    mode: act\n    act: [merge]\n");
+    let text = text.replace(
+        "  - name: octo/app\n",
+        "  - name: octo/app\n    preset: data-catalogue\n    mode: act\n    act: [merge]\n",
+    );
     std::fs::write(desk.home.config_file(), text).unwrap();
     let waiting = powers::settle(&desk.ctx).await.unwrap();
     powers::confirm(&desk.ctx, &waiting.change().unwrap()).await.unwrap();

@@ -3,11 +3,15 @@
 //! Only the meet of both is in force. Taking a power away holds at once; a wider one waits (product.md,
 //! *Modes and powers*).
 
+mod caps;
+
 use std::collections::{BTreeMap, BTreeSet};
 
+pub use caps::Caps;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
+use crate::engine::policy::Policy;
 use crate::ids::RepoName;
 
 macro_rules! classes {
@@ -107,13 +111,36 @@ pub struct RepoPower {
     mode: Mode,
     /// Empty unless the mode is `act`.
     act: BTreeSet<EffectClass>,
+    /// Those that need no confirmation while nothing goes out. Absent in what an older Steward kept: the same.
+    #[serde(default)]
+    caps: Caps,
 }
 
 impl RepoPower {
     /// Classes that are listed mean something in `act` only.
     pub fn new(mode: Mode, act: impl IntoIterator<Item = EffectClass>) -> Self {
         let act = if mode == Mode::Act { act.into_iter().collect() } else { BTreeSet::new() };
-        Self { mode, act }
+        Self { mode, act, caps: Caps::default() }
+    }
+
+    /// With the caps of the policy; they mean nothing in `observe`.
+    #[must_use]
+    pub fn with_caps(self, caps: Caps) -> Self {
+        let caps = if self.mode == Mode::Observe { Caps::default() } else { caps };
+        Self { caps, ..self }
+    }
+
+    pub fn caps(&self) -> &Caps {
+        &self.caps
+    }
+
+    /// The policy by which a repository is judged under this power. While it is observed that is the one
+    /// asked for, so that what would happen can be seen before anything is confirmed.
+    pub fn policy(&self, asked: &Policy) -> Policy {
+        match self.mode {
+            Mode::Observe => asked.clone(),
+            Mode::Suggest | Mode::Act => self.caps.bind(asked),
+        }
     }
 
     pub fn mode(&self) -> Mode {
@@ -132,6 +159,7 @@ impl RepoPower {
     /// What both allow.
     pub fn meet(&self, other: &Self) -> Self {
         Self::new(self.mode.min(other.mode), self.act.intersection(&other.act).copied())
+            .with_caps(self.caps.meet(&other.caps))
     }
 }
 
@@ -243,6 +271,7 @@ pub fn pending(asked: &PowerSet, confirmed: &PowerSet) -> Vec<Widening> {
                 asked: words(wanted.act()),
             });
         }
+        lines.extend(now.caps().beyond(wanted.caps(), &format!("repositories[{name}]")));
     }
     if asked.panes.keys && !confirmed.panes.keys {
         lines.push(Widening {

@@ -92,6 +92,8 @@ pub(super) fn effective(found: &Effective) -> v::EffectiveView {
 fn origin(origin: &Origin) -> String {
     match origin {
         Origin::Default => "default".to_owned(),
+        Origin::Preset => "preset".to_owned(),
+        Origin::Unconfirmed => "more waits for a confirmation".to_owned(),
         Origin::File { line } => format!("line {line}"),
         Origin::Clamped { line } => format!("line {line}, lowered to the ceiling"),
         Origin::Refused { line } => format!("line {line}, refused"),

@@ -2,8 +2,8 @@
 //!
 //! From these the JSON Schema is made, so each key stands here once, with its sentence.
 
+use super::engine_blocks::{RawEngine, RawEnginePolicy};
 use super::fields::{At, Opaque, block};
-use super::forge::EngineBlock;
 
 block! {
     /// The configuration of Steward. Everything Steward may do stands in this one file.
@@ -21,7 +21,7 @@ block! {
         /// Caps on money, over all agents.
         spend: RawSpend = "spend",
         /// The engine over pull requests and issues.
-        engine: EngineBlock = "engine",
+        engine: RawEngine = "engine",
         /// The identity of commits that Steward makes.
         commit: RawCommit = "commit",
         /// Watched repositories.
@@ -158,7 +158,7 @@ block! {
 block! {
     RawPolicy {
         review: RawReviewPolicy = "review",
-        engine: Opaque = "engine",
+        engine: RawEnginePolicy = "engine",
         memory: Opaque = "memory",
     }
 }

@@ -1,54 +1,12 @@
-//! Accounts, the way to GitHub, and how often it is looked at.
+//! Accounts and the way to GitHub.
 
 use std::time::Duration;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator};
-use serde_json::json;
-
 use super::blocks::{RawConfig, RawNetwork};
-use super::fields::{At, FromNode, Opaque, Problems};
+use super::fields::At;
 use super::problem::Problem;
-use super::raw::Node;
 use super::resolve::{Origin, Resolving, expand};
 use super::types::{Account, Network, NetworkProxy};
-
-/// How often watched repositories are looked at when the file does not say.
-const INTERVAL: Duration = Duration::from_secs(10 * 60);
-const SHORTEST: Duration = Duration::from_secs(60);
-const LONGEST: Duration = Duration::from_secs(24 * 60 * 60);
-
-/// The engine's block: its interval is read here, its other keys by the engine itself.
-#[derive(Debug, Clone, PartialEq)]
-pub struct EngineBlock(pub Opaque);
-
-impl FromNode for EngineBlock {
-    fn from_node(node: &Node, key: &str, problems: &mut Problems) -> Option<Self> {
-        Opaque::from_node(node, key, problems).map(Self)
-    }
-}
-
-impl JsonSchema for EngineBlock {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "EngineBlock".into()
-    }
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let schema = json!({
-            "type": ["object", "null"],
-            "properties": {
-                "enabled": { "type": ["boolean", "null"], "description": "Whether the engine may run at all. Default false." },
-                "interval": {
-                    "type": ["string", "null"],
-                    "pattern": "^[0-9]+[smh]$",
-                    "description": "How often watched repositories are looked at, such as `10m` (default), `90s` or `1h`; also when the engine is off. At least `1m`.",
-                },
-            },
-        });
-        schema.try_into().unwrap_or_default()
-    }
-}
 
 pub(super) fn accounts(raw: &RawConfig, cx: &mut Resolving<'_>) -> Vec<Account> {
     let read = raw.accounts.as_ref().map(|at| at.value.as_slice()).unwrap_or_default();
@@ -166,30 +124,6 @@ fn shown(proxy: &NetworkProxy) -> String {
             None => String::new(),
         },
     }
-}
-
-/// `engine.interval`: read also while the engine is off, since watching needs no engine.
-pub(super) fn interval(read: Option<&At<EngineBlock>>, cx: &mut Resolving<'_>) -> Duration {
-    const KEY: &str = "engine.interval";
-    let node = read.and_then(|at| at.value.0.0.get("interval"));
-    let Some(node) = node.filter(|node| node.value != super::raw::Value::Null) else {
-        cx.note(KEY, written(INTERVAL), Origin::Default);
-        return INTERVAL;
-    };
-    let line = node.spot.line;
-    let text = String::from_node(node, KEY, &mut cx.problems);
-    let found = text.as_deref().and_then(duration);
-    if let (Some(_), None) = (&text, found) {
-        cx.error(node.spot, KEY, "this must be a time such as `10m`, `90s` or `1h`");
-    }
-    let fits = found.filter(|found| (SHORTEST..=LONGEST).contains(found));
-    if let (Some(_), None) = (found, fits) {
-        cx.error(node.spot, KEY, "this must be between `1m` and `24h`");
-    }
-    let origin = if fits.is_some() { Origin::File { line } } else { Origin::Refused { line } };
-    let interval = fits.unwrap_or(INTERVAL);
-    cx.note(KEY, written(interval), origin);
-    interval
 }
 
 /// Reads `90s`, `10m`, `1h`.

@@ -3,6 +3,9 @@
 
 pub mod blocks;
 pub mod edit;
+mod engine;
+mod engine_blocks;
+mod engine_values;
 pub mod fields;
 mod forge;
 mod policy;
@@ -26,7 +29,7 @@ pub use problem::{Problem, Severity};
 pub use repositories::{CLASSES, PRESETS};
 pub use resolve::{Effective, Origin};
 pub use types::{
-    Account, Adapter, AgentChoice, CommitIdentity, Config, Fetch, ForgeChoice, Network, NetworkProxy,
+    Account, Adapter, AgentChoice, CommitIdentity, Config, Engine, Fetch, ForgeChoice, Network, NetworkProxy,
     Notifications, Questions, QuietHours, RepoMode, Repository, Retention, Review, Role, Spend, Switch,
     ThrumProject, WatcherLimits, Workspace, WorkspaceMatch,
 };

@@ -1,11 +1,12 @@
 //! What is in force for one repository, value by value, with where each comes from.
 
 use serde_json::{Value as Json, json};
+use steward_rules::engine::policy::Policy;
 use steward_rules::review::policy::ReviewPolicy;
 
-use super::Loaded;
 use super::resolve::{Effective, Origin};
 use super::types::Repository;
+use super::{Loaded, engine_values};
 
 /// The values of a review policy under their names in the file.
 pub(super) fn values(policy: &ReviewPolicy) -> [(&'static str, Json); 13] {
@@ -38,8 +39,8 @@ pub(super) fn values(policy: &ReviewPolicy) -> [(&'static str, Json); 13] {
     ]
 }
 
-/// Everything in force for a watched repository.
-pub fn of_repository(loaded: &Loaded, repository: &Repository) -> Vec<Effective> {
+/// Everything in force for a watched repository. `engine` is its engine's policy as far as it was confirmed.
+pub fn of_repository(loaded: &Loaded, repository: &Repository, engine: &Policy) -> Vec<Effective> {
     let config = &loaded.config;
     let place = |found: &&Effective| {
         found.key.starts_with("repositories[")
@@ -64,9 +65,16 @@ pub fn of_repository(loaded: &Loaded, repository: &Repository) -> Vec<Effective>
         ("preset", json!(repository.preset)),
     ];
     let review = values(&repository.policy).map(|(name, value)| (format!("policy.review.{name}"), value));
+    let asked = engine_values::values(&repository.engine);
+    let engine = engine_values::values(engine).into_iter().zip(asked).map(|((name, value), (_, asked))| {
+        let key = format!("policy.engine.{name}");
+        let origin = if value == asked { origin(&key) } else { Origin::Unconfirmed };
+        Effective { origin, key, value }
+    });
     own.map(|(name, value)| (name.to_owned(), value))
         .into_iter()
         .chain(review)
         .map(|(key, value)| Effective { origin: origin(&key), key, value })
+        .chain(engine)
         .collect()
 }

@@ -1,15 +1,22 @@
 //! Watched repositories.
 
+use steward_rules::engine::policy::Preset;
 use steward_rules::ids::RepoName;
+use steward_rules::power::EffectClass;
 
 use super::blocks::RawConfig;
 use super::fields::At;
 use super::resolve::{Origin, Resolving};
 use super::types::{Account, Fetch, RepoMode, Repository};
-use super::{forge, workspaces};
+use super::{engine, forge, workspaces};
 
 /// Where the keys of a repository's policy come from (engine.md).
-pub const PRESETS: [&str; 4] = ["data-catalogue", "code-app", "docs-site", "observe-only"];
+pub const PRESETS: [&str; 4] = [
+    Preset::DataCatalogue.as_str(),
+    Preset::CodeApp.as_str(),
+    Preset::DocsSite.as_str(),
+    Preset::ObserveOnly.as_str(),
+];
 
 /// Classes of effects (product.md, *Modes and powers*).
 pub const CLASSES: [&str; 17] = [
@@ -52,9 +59,7 @@ pub(super) fn resolve(raw: &RawConfig, accounts: &[Account], cx: &mut Resolving<
             Some(Some(_)) => RepoMode::Act,
             Some(None) => continue,
         };
-        if let Some(preset) = &raw.preset {
-            cx.word(preset, &PRESETS);
-        }
+        let preset = raw.preset.as_ref().and_then(|at| cx.word(at, &PRESETS)).map(|index| Preset::ALL[index]);
         let act = raw.act.as_ref().map(|at| at.value.clone()).unwrap_or_default();
         for (place, class) in act.iter().enumerate() {
             let at = At {
@@ -70,6 +75,15 @@ pub(super) fn resolve(raw: &RawConfig, accounts: &[Account], cx: &mut Resolving<
         };
         let account = forge::named(raw.account.as_ref(), accounts, cx);
         let (policy, integration_branch) = workspaces::policy(raw.policy.as_ref(), cx);
+        let merges = mode == RepoMode::Act && act.iter().any(|class| class == EffectClass::Merge.as_str());
+        let around = engine::Around {
+            key,
+            preset,
+            merges,
+            spot: raw.act.as_ref().filter(|_| merges).map_or(spot, |at| at.spot),
+        };
+        let of_engine = raw.policy.as_ref().and_then(|at| at.value.engine.as_ref());
+        let engine = engine::policy(of_engine, &around, cx);
         if let Some(problem) = cx.problems.error_in(key) {
             let line = problem.line;
             cx.note(key.clone(), "off", Origin::Refused { line });
@@ -93,6 +107,7 @@ pub(super) fn resolve(raw: &RawConfig, accounts: &[Account], cx: &mut Resolving<
             fetch,
             policy,
             integration_branch,
+            engine,
         });
     }
     repositories

@@ -8,19 +8,22 @@ use serde_json::{Value as Json, json};
 
 use super::blocks::{RawAgent, RawConfig, RawNotifications, RawRetention, RawSpend};
 use super::fields::{At, FromNode, Opaque, Problems};
-use super::forge::{self, EngineBlock};
 use super::problem::{Problem, Severity, did_you_mean};
 use super::raw::{Node, Spot, Value};
 use super::types::{
     Adapter, AgentChoice, CommitIdentity, Config, Notifications, QuietHours, Retention, Role, Spend, Switch,
 };
-use super::{questions, repositories, review, workspaces};
+use super::{engine, forge, questions, repositories, review, workspaces};
 
 /// Where an effective value comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", tag = "from")]
 pub enum Origin {
     Default,
+    /// The preset of the repository.
+    Preset,
+    /// Less than the file asks for, until a person confirms that.
+    Unconfirmed,
     File {
         line: u32,
     },
@@ -155,8 +158,7 @@ pub(super) fn resolve(root: &Node, person: Option<&Path>) -> Result<Resolved, Pr
         notifications: notifications(raw.notifications.as_ref(), &mut cx),
         retention: retention(raw.retention.as_ref(), &mut cx),
         editor: editor(&raw, &mut cx),
-        interval: forge::interval(raw.engine.as_ref(), &mut cx),
-        engine: engine(raw.engine, &mut cx),
+        engine: engine::resolve(raw.engine.as_ref(), &mut cx),
         memory: switch("memory", raw.memory.as_ref(), &mut cx),
         questions: questions::resolve(raw.questions.as_ref(), &mut cx),
         pipelines: pipelines(raw.pipelines.as_ref(), &mut cx),
@@ -349,11 +351,6 @@ fn switch(name: &str, read: Option<&At<Opaque>>, cx: &mut Resolving<'_>) -> Swit
     };
     cx.note(key, enabled, origin);
     Switch { enabled, disabled_by }
-}
-
-fn engine(read: Option<At<EngineBlock>>, cx: &mut Resolving<'_>) -> Switch {
-    let block = read.map(|At { value, spot, key }| At { value: value.0, spot, key });
-    switch("engine", block.as_ref(), cx)
 }
 
 /// A list of pipelines; there is one, so the system is on.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use chrono::NaiveTime;
 use serde::Serialize;
+use steward_rules::engine::policy::Policy;
 use steward_rules::ids::RepoName;
 use steward_rules::questions::need::Origin;
 use steward_rules::questions::roster::{Member, Remote};
@@ -26,9 +27,7 @@ pub struct Config {
     pub retention: Retention,
     /// The command that opens a file at a line, split into words.
     pub editor: Option<Vec<String>>,
-    pub engine: Switch,
-    /// How often watched repositories are looked at (`engine.interval`), whether the engine is on or not.
-    pub interval: Duration,
+    pub engine: Engine,
     pub memory: Switch,
     pub questions: Questions,
     pub pipelines: Switch,
@@ -212,6 +211,9 @@ pub struct Repository {
     pub fetch: Fetch,
     pub policy: ReviewPolicy,
     pub integration_branch: Option<String>,
+    /// The engine's policy: the preset's values under the file's own. What of it is in force says
+    /// [`Powers::policy`](crate::loops::effects::powers::Powers::policy).
+    pub engine: Policy,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -360,6 +362,16 @@ impl Default for Questions {
 pub struct ThrumProject {
     pub folder: PathBuf,
     pub agent: String,
+}
+
+/// The `engine:` block.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Engine {
+    pub enabled: bool,
+    /// The problem that holds the engine off although the file may say `enabled: true`.
+    pub disabled_by: Option<String>,
+    /// How often watched repositories are looked at, whether the engine is on or not.
+    pub interval: Duration,
 }
 
 /// Whether a system is on. Its own keys are read by the system itself.

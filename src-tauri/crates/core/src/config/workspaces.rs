@@ -117,7 +117,7 @@ fn written(raw: &RawReviewPolicy, name: &str) -> Option<(String, u32)> {
 }
 
 /// The rules of git-check-ref-format that matter for a name that reaches a command line.
-fn is_branch(name: &str) -> bool {
+pub(super) fn is_branch(name: &str) -> bool {
     !name.is_empty()
         && !name.starts_with(['-', '/', '.'])
         && !name.ends_with(['/', '.'])

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
+use steward_rules::engine::policy::Policy;
 use steward_rules::ids::RepoName;
-use steward_rules::power::{self, EffectClass, Mode, PanePower, PowerSet, RepoPower, Widening};
+use steward_rules::power::{self, Caps, EffectClass, Mode, PanePower, PowerSet, RepoPower, Widening};
 
-use crate::config::{Config, Loaded, LoadedFrom, Questions, RepoMode, Severity, Spend};
+use crate::config::{Config, Loaded, LoadedFrom, Questions, RepoMode, Repository, Severity, Spend};
 use crate::loops::Ctx;
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::{Durability, ReadTx, StoreError, WriteTx, audit, settings};
@@ -26,6 +27,12 @@ impl Powers {
     /// True when the file asks for more in this repository than holds.
     pub fn waits(&self, host: &str, repo: &RepoName) -> bool {
         self.asked.of(host, repo) != self.in_force.of(host, repo)
+    }
+
+    /// The engine's policy in force for a repository: the file's, with no larger cap and no wider path or
+    /// branch than was confirmed.
+    pub fn policy(&self, host: &str, repository: &Repository) -> Policy {
+        self.in_force.of(host, &repository.name).policy(&repository.engine)
     }
 
     /// Names exactly the change that waits.
@@ -56,7 +63,8 @@ pub fn asked(config: &Config) -> PowerSet {
         };
         let act = repository.act.iter().filter_map(|word| EffectClass::parse(word));
         let key = power::repo_key(config.host_of(repository), &repository.name);
-        repositories.insert(key, RepoPower::new(mode, act));
+        let power = RepoPower::new(mode, act).with_caps(Caps::of(&repository.engine));
+        repositories.insert(key, power);
     }
     PowerSet {
         repositories,

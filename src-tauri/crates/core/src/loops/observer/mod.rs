@@ -231,8 +231,13 @@ impl Observer {
         // A database that cannot be written is tried again like a network that is not there.
         let outcome = result.as_ref().map_or(Outcome::Failed, |report| report.outcome);
         lane.failures = if outcome.is_failure() { lane.failures.saturating_add(1) } else { 0 };
-        let wait =
-            observing::wait(outcome, config.interval, lane.failures, crate::github::any_fraction(), now);
+        let wait = observing::wait(
+            outcome,
+            config.engine.interval,
+            lane.failures,
+            crate::github::any_fraction(),
+            now,
+        );
         lane.next = (!std::mem::take(&mut lane.again)).then(|| Next {
             since: now,
             steadily_since: Instant::now(),

@@ -25,7 +25,7 @@ impl Preset {
     pub const ALL: [Self; 4] = [Self::DataCatalogue, Self::CodeApp, Self::DocsSite, Self::ObserveOnly];
 
     /// The word of the config file.
-    pub fn as_str(self) -> &'static str {
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::DataCatalogue => "data-catalogue",
             Self::CodeApp => "code-app",
