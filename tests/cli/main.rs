@@ -7,6 +7,7 @@ mod bad_input;
 mod configure;
 mod desk;
 mod effects;
+mod http;
 mod inbox;
 mod needs;
 mod needs_elsewhere;

@@ -94,7 +94,12 @@ pub enum Command {
     #[command(args_conflicts_with_subcommands = true)]
     Log(LogArgs),
     /// Run the runtime without a window, until interrupted.
-    Serve,
+    Serve {
+        /// Also answer `GET /healthz`, `GET /status` and `POST /run` on this loopback address; port 0 takes a
+        /// free one.
+        #[arg(long, value_name = "ADDRESS:PORT")]
+        listen: Option<std::net::SocketAddr>,
+    },
     /// Tool servers: `need` for any agent, the others for seats.
     #[command(subcommand)]
     Mcp(McpCommand),

@@ -112,7 +112,7 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Repo(command) => repos::run(&api, command, out).await,
         Command::Backup { to } => system::backup(&api, to, out).await,
         Command::Log(command) => effects::log(&api, command, out).await,
-        Command::Serve => serve::run(api, out).await,
+        Command::Serve { listen } => serve::run(api, listen, out).await,
         Command::Completions { .. }
         | Command::Mcp(McpCommand::Review | McpCommand::Watch)
         | Command::Config(_)

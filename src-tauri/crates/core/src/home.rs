@@ -103,9 +103,13 @@ impl Home {
     }
 
     /// One folder per review: digest, tree, submission inbox, stream.
-    /// One folder per review: digest, tree, submission inbox, stream.
     pub fn seat_runs(&self) -> PathBuf {
         self.data.join("seats")
+    }
+
+    /// What a caller of the local HTTP door must show to ask for a run.
+    pub fn http_token(&self) -> PathBuf {
+        self.data.join("http-token")
     }
 
     pub fn runtime_lock(&self) -> PathBuf {

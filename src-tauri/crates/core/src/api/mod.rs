@@ -10,6 +10,7 @@ pub mod effects;
 pub mod error;
 mod failures;
 pub mod hooks;
+pub mod http;
 pub mod inbox;
 mod look;
 pub mod offers;
