@@ -14,6 +14,7 @@ mod corpus;
 mod desk;
 mod effects;
 mod engine_loop;
+mod engine_reading;
 mod faults;
 mod frames;
 mod gates;

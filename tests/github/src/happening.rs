@@ -30,6 +30,7 @@ fn fresh_thread(state: &mut State, full: &str, author: &str, title: &str, body: 
         author: author.to_owned(),
         labels: Vec::new(),
         comments: Vec::new(),
+        edits: Vec::new(),
         events: Vec::new(),
         open: true,
         locked: false,

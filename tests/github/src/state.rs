@@ -114,6 +114,8 @@ pub(crate) struct Thread {
     pub body: String,
     pub author: String,
     pub labels: Vec<String>,
+    /// Edits of its text: who, and when.
+    pub edits: Vec<(String, Moment)>,
     pub comments: Vec<Comment>,
     pub events: Vec<Event>,
     pub open: bool,

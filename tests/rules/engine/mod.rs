@@ -9,6 +9,7 @@ mod gate_labels;
 mod ladder;
 mod laws;
 mod laws_files;
+mod linked;
 mod oracle;
 mod policy;
 mod report;

@@ -225,11 +225,26 @@ fn common<'s>(
             });
             shown.collect()
         }),
+        "userContentEdits" => Val::connection(move || {
+            let edits = thread.edits.iter().enumerate();
+            edits.map(|(at, (who, when))| edit(scene, thread, at, who, stamp(*when))).collect()
+        }),
         "comments" => Val::connection(move || {
             thread.comments.iter().map(|one| comment(scene, repo, thread, one)).collect()
         }),
         _ => None,
     }
+}
+
+/// One edit of a text.
+fn edit<'s>(scene: &'s Scene<'s>, thread: &Thread, at: usize, who: &'s str, when: String) -> Object<'s> {
+    let id = format!("UCE_{}_{at}", thread.id);
+    Object::new("UserContentEdit", move |field, _| match field {
+        "id" => Val::leaf(id.as_str()),
+        "editedAt" | "createdAt" | "updatedAt" => Val::leaf(when.as_str()),
+        "editor" => Val::maybe(user(scene.state, who)),
+        _ => None,
+    })
 }
 
 fn comment<'s>(

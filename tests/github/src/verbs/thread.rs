@@ -64,6 +64,16 @@ impl<'w> PullVerbs<'w> {
         self
     }
 
+    /// Somebody edits its text.
+    pub fn edit_by(&self, who: &str, text: &str) {
+        self.repo.world.user(who);
+        let at = self.repo.state().happens();
+        self.change(|thread| {
+            text.clone_into(&mut thread.body);
+            thread.edits.push((who.to_owned(), at));
+        });
+    }
+
     pub fn draft(self) -> Self {
         self.pull(|pull| pull.draft = true);
         self

@@ -1,6 +1,7 @@
 //! Git, run by its own command line behind one hardened runner. Everything here blocks.
 
 mod clone;
+pub mod compare;
 mod error;
 mod excerpt;
 pub mod export;

@@ -28,6 +28,7 @@ pub use connect::{Proxy, Route};
 pub use error::{GitHubError, NetworkFault};
 pub use facts::OpenPull;
 pub use graphql::Query;
-pub use reader::{Answer, MAX_COMPARE_FILES, MAX_PULL_COMMITS, MAX_PULL_FILES, Reader};
+pub use reader::{Answer, MAX_COMPARE_FILES, MAX_PULL_COMMITS, MAX_PULL_FILES, Reader, TextEdit, TextEdits};
 pub use retry::{Jitter, Retry, any_fraction};
+pub use wire::log::Tail;
 pub use writer::{Writer, Wrote};

@@ -1,5 +1,7 @@
 //! What can be read of GitHub. Nothing here writes, and nothing here can be made to.
 
+mod engine;
+
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
@@ -8,6 +10,8 @@ use http::HeaderMap;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use steward_rules::ids::{PullNumber, RepoName, Sha};
+
+pub use engine::{TextEdit, TextEdits};
 
 use super::address::{encode, encode_path};
 use super::budget;
@@ -33,6 +37,8 @@ pub struct Answer<T> {
     pub value: T,
     /// The address a permanent redirect led to: the repository has another name now.
     pub moved_to: Option<String>,
+    /// GitHub's time when it answered or confirmed what was kept; ours when it does not tell.
+    pub at: DateTime<Utc>,
 }
 
 /// Reads GitHub as one account.
@@ -46,7 +52,7 @@ impl Reader {
         Self { wire }
     }
 
-    pub(in crate::github) fn now(&self) -> DateTime<Utc> {
+    pub(crate) fn now(&self) -> DateTime<Utc> {
         self.wire.store.clock().now()
     }
 
@@ -199,7 +205,8 @@ impl Reader {
 
     async fn one<T: DeserializeOwned>(&self, path: &str) -> Result<Answer<T>, GitHubError> {
         let got = self.wire.get(&format!("{}{path}", self.wire.address.rest())).await?;
-        Ok(Answer { value: parse(&got.body)?, moved_to: got.moved_to })
+        let at = budget::theirs(&got.headers, self.now());
+        Ok(Answer { value: parse(&got.body)?, moved_to: got.moved_to, at })
     }
 
     async fn list<T: Listed>(

@@ -1,5 +1,6 @@
 //! One request and its answer: budget, cache, limits of time and size, redirects, status.
 
+pub(super) mod log;
 pub(super) mod write;
 
 use std::io::Read;

@@ -98,6 +98,13 @@ pub fn count(policy: &EntriesPolicy, before: &[Blob], after: &[Blob]) -> Result<
     Ok(diff)
 }
 
+/// True when what stands in the file at this path counts, not only whether it changed: the reader of such a
+/// file gives its bytes, and of any other one whatever tells its content from another.
+pub fn reads(policy: &EntriesPolicy) -> impl Fn(&RepoPath) -> bool + use<> {
+    let (globs, by_content) = (Globs::new(&policy.globs), policy.unit != Unit::Files);
+    move |path| by_content && globs.matches(path)
+}
+
 /// The value of every entry of some files, as a hash of one spelling (for the content test of section 5).
 pub fn values(policy: &EntriesPolicy, files: &[Blob]) -> Result<BTreeMap<EntryKey, String>, CountError> {
     let side = side(policy, &Globs::new(&policy.globs), files)?;

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use steward_rules::ids::Sha;
 use steward_rules::untrusted::Untrusted;
 
+use super::protection::Protection;
 use super::pull::ChangedFile;
 use super::user::User;
 use crate::github::page::Listed;
@@ -52,6 +53,9 @@ pub struct Branch {
     pub commit: BranchTip,
     #[serde(default)]
     pub protected: bool,
+    /// Shown of a branch that is read alone.
+    #[serde(default)]
+    pub protection: Option<Protection>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -2,3 +2,4 @@
 //! at most one next step of each (engine.md 1).
 
 pub mod memory;
+pub mod reading;
