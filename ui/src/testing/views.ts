@@ -344,6 +344,7 @@ export function need(change: Partial<NeedView> = {}): NeedView {
       press: false,
       whyNotAllow: null,
       drop: true,
+      takeBack: false,
       typeAnswer: false,
       why: null,
     },
