@@ -3,6 +3,8 @@
 use chrono::{DateTime, Duration, Utc};
 use proptest::prelude::*;
 use rstest::rstest;
+use steward_rules::deed::{Branches, Closes, Deed, OffLimits, Reason};
+use steward_rules::engine::policy::MergeMethod;
 use steward_rules::guard::{
     Ask, Gone, Hold, Holds, Next, PER_HOUR, PER_MINUTE, Patience, Refusal, Sighting, Step, Subject, Trace,
     Way, believed, follow, is_due, judge,
@@ -32,6 +34,7 @@ fn now() -> DateTime<Utc> {
 fn ask() -> Ask {
     Ask {
         class: EffectClass::CommentReview,
+        deed: Deed::Comment { body: "said".to_owned() },
         host: "github.com".to_owned(),
         repo: repo(),
         number: Some(12),
@@ -48,6 +51,11 @@ fn free() -> Holds {
         paused: None,
         frozen: None,
         subject: Reading::known(Subject::Open(sha(HEAD))),
+        branches: Branches {
+            base: "main".to_owned(),
+            push: vec!["steward/*".to_owned()],
+            delete: vec!["steward/*".to_owned()],
+        },
         stale: None,
         acting: Reading::known("Octo".to_owned()),
         limited_until: None,
@@ -57,6 +65,31 @@ fn free() -> Holds {
 
 fn act() -> RepoPower {
     RepoPower::new(Mode::Act, [EffectClass::CommentReview])
+}
+
+/// A deed that is this class's own; for a class that has none yet, another's.
+pub fn deed_of(class: EffectClass) -> Deed {
+    let comment = Deed::Comment { body: "said".to_owned() };
+    match class {
+        EffectClass::RerunCheck => Deed::Rerun { run: 7, attempt: 1 },
+        EffectClass::RetryVerdict => Deed::RetryVerdict { run: 7, attempt: 1, n: 1 },
+        EffectClass::Merge => Deed::Merge { method: MergeMethod::Squash },
+        EffectClass::DeleteBranch => Deed::DeleteBranch { branch: "steward/x".to_owned(), at: sha(HEAD) },
+        EffectClass::Label => Deed::Label { add: vec!["x".to_owned()], remove: Vec::new() },
+        EffectClass::CloseIssue => Deed::Close { what: Closes::Issue, reason: Some(Reason::Completed) },
+        EffectClass::Report => Deed::Report { body: "report".to_owned() },
+        EffectClass::PushFix | EffectClass::OpenPr => {
+            Deed::Push { branch: "steward/x".to_owned(), from: None, to: sha(HEAD) }
+        }
+        EffectClass::CommentReview
+        | EffectClass::CommentIssue
+        | EffectClass::Rebase
+        | EffectClass::Supersede
+        | EffectClass::Reply
+        | EffectClass::RequestApproval
+        | EffectClass::DispatchWork
+        | EffectClass::Claim => comment,
+    }
 }
 
 /// The way in a few words.
@@ -219,7 +252,7 @@ fn a_freeze_refuses_every_class_that_lands_and_no_other_whatever_the_person_says
     let mut landing = Vec::new();
     for class in EffectClass::ALL.iter().copied() {
         for approved in [false, true] {
-            let ask = Ask { class, approved, ..ask() };
+            let ask = Ask { class, approved, deed: deed_of(class), ..ask() };
             for power in [RepoPower::new(Mode::Act, [class]), RepoPower::new(Mode::Suggest, [])] {
                 let found = way(&ask, &power, &frozen);
                 let open = way(&ask, &power, &free());
@@ -232,7 +265,7 @@ fn a_freeze_refuses_every_class_that_lands_and_no_other_whatever_the_person_says
     }
     assert_eq!(landing, [EffectClass::Merge]);
     // Observe goes before it, and what is of no use any more does too.
-    let merge = Ask { class: EffectClass::Merge, ..ask() };
+    let merge = Ask { class: EffectClass::Merge, deed: deed_of(EffectClass::Merge), ..ask() };
     assert_eq!(way(&merge, &RepoPower::default(), &frozen), "refuse observed");
     let closed = Holds { subject: Reading::known(Subject::Closed), ..frozen };
     assert_eq!(way(&merge, &RepoPower::new(Mode::Act, [EffectClass::Merge]), &closed), "obsolete closed");
@@ -250,6 +283,7 @@ fn a_permit_names_what_it_is_for() {
 
 #[test]
 fn every_reason_has_a_sentence_of_its_own() {
+    let off = |branch: &str, why| Refusal::OffLimits { branch: branch.to_owned(), why }.message();
     let holds = [
         Hold::Paused { why: "lunch".into() }.message(),
         Hold::Limited { until: now() }.message(),
@@ -262,6 +296,12 @@ fn every_reason_has_a_sentence_of_its_own() {
         Gone::Moved { head: sha(OTHER) }.message(),
         Gone::Closed.message(),
         Gone::Stale { why: StaleReason::NewerReview }.message(),
+        Gone::NotMerged.message(),
+        Refusal::Foreign { class: EffectClass::Label }.message(),
+        off("main", OffLimits::Base),
+        off("feat", OffLimits::NotNamed),
+        off("a b\u{202e}", OffLimits::Name),
+        off("steward/x", OffLimits::NotTheBase),
     ];
     insta::assert_snapshot!(holds.join("\n"), @r"
     everything is paused: lunch
@@ -273,8 +313,14 @@ fn every_reason_has_a_sentence_of_its_own() {
     it was to go out as octo, and the token is of mal\u{202e}lory
     merging is frozen in this repository: what landed with #3 differs, a.txt\u{202e}
     the head is 0123456 by now
-    the pull request was closed or merged meanwhile
+    it was closed or merged meanwhile
     the review is stale: a newer review of this task was published. Read that one.
+    the pull request is not merged, so its branch stays
+    the switch `label` is for something else, so it lets this not out
+    main is the base, which is never pushed to and never deleted
+    the policy does not let the app touch the branch feat
+    a b\u{202e} is no name of a branch
+    steward/x may go to the base only
     ");
 }
 
@@ -333,6 +379,7 @@ fn any_holds() -> impl Strategy<Value = Holds> {
             paused: paused.then(|| "lunch".to_owned()),
             frozen: frozen.then(|| "another tree".to_owned()),
             subject,
+            branches: free().branches,
             stale,
             acting,
             limited_until,
@@ -348,7 +395,8 @@ proptest! {
     fn taking_a_power_away_lets_nothing_more_out(
         power in any_power(), less in any_power(), holds in any_holds(), approved: bool, class in 0..EffectClass::ALL.len(),
     ) {
-        let ask = Ask { approved, class: EffectClass::ALL[class], ..ask() };
+        let class = EffectClass::ALL[class];
+        let ask = Ask { approved, class, deed: deed_of(class), ..ask() };
         let before = matches!(judge(&ask, &power, &holds, now()), Way::Go(_));
         let after = matches!(judge(&ask, &power.meet(&less), &holds, now()), Way::Go(_));
         prop_assert!(before || !after);

@@ -4,6 +4,7 @@
 
 mod corpus;
 mod coverage;
+mod deed;
 mod diff;
 mod engine;
 mod findings;

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use steward_rules::ids::{ReviewId, Sha};
-use steward_rules::outgoing::{CommentInput, HoldsSecret, MOST, comment, is_own, marker};
+use steward_rules::outgoing::{CommentInput, HoldsSecret, MOST, comment, is_marked, marker};
 use steward_rules::review::findings::{Finding, FindingState, Origin};
 use steward_rules::review::gate::{GateId, GateResult, GateState};
 use steward_rules::review::verdict::Verdict;
@@ -256,8 +256,8 @@ fn a_secret_keeps_the_whole_text_back_and_is_not_kept_itself() {
 fn our_own_comment_is_known_by_author_and_first_line() {
     let text = said("x", &[], &[], &[]).unwrap();
     let other = Sha::new("0123456789abcdef0123456789abcdef01234567").unwrap();
-    assert!(is_own(&head(), "octo", Some("Octo"), &text));
-    assert!(is_own(&head(), "octo", Some("octo"), &text.replace('\n', "\r\n")));
+    assert!(is_marked(&marker(&head()), "octo", Some("Octo"), &text));
+    assert!(is_marked(&marker(&head()), "octo", Some("octo"), &text.replace('\n', "\r\n")));
     for (head, author, body) in [
         (&head(), Some("mallory"), text.clone()),
         (&head(), None, text.clone()),
@@ -266,7 +266,7 @@ fn our_own_comment_is_known_by_author_and_first_line() {
         (&head(), Some("octo"), text.replacen("steward:review", "steward:other", 1)),
         (&head(), Some("octo"), String::new()),
     ] {
-        assert!(!is_own(head, "octo", author, &body), "{author:?} {body:?}");
+        assert!(!is_marked(&marker(head), "octo", author, &body), "{author:?} {body:?}");
     }
 }
 

@@ -4,6 +4,7 @@
 
 use chrono::{DateTime, Duration, Utc};
 
+use crate::deed::{Branches, Deed, Needs, OffLimits};
 use crate::ids::{RepoName, Sha};
 use crate::power::{EffectClass, Mode, RepoPower};
 use crate::reading::{Cause, Reading, Why};
@@ -24,6 +25,7 @@ pub const LONGEST_WAIT: Duration = Duration::hours(2);
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ask {
     pub class: EffectClass,
+    pub deed: Deed,
     pub host: String,
     pub repo: RepoName,
     /// The pull request or issue.
@@ -51,9 +53,15 @@ pub enum Step {
 /// How the subject stands now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Subject {
+    /// A pull request, at this head.
     Open(Sha),
-    /// Merged or closed.
+    OpenIssue,
+    /// Closed, or a pull request that was merged.
     Closed,
+    /// Read as merged, at this head.
+    Merged(Sha),
+    /// There is no issue or pull request to it.
+    Nothing,
 }
 
 /// How a pull request stood in an answer of GitHub.
@@ -74,6 +82,8 @@ pub struct Holds {
     /// Why nothing may be merged in this repository until the person lifts it, when that is so.
     pub frozen: Option<String>,
     pub subject: Reading<Subject>,
+    /// The branches that may be touched here.
+    pub branches: Branches,
     /// Why the review behind it no longer speaks of the subject, when it does not.
     pub stale: Option<StaleReason>,
     /// The login the token acts as, told by GitHub itself.
@@ -116,14 +126,24 @@ pub enum Refusal {
     Account { wanted: String, acting: String },
     /// Nothing is merged in the repository until the person lifts the freeze (engine.md 4.7).
     Frozen { why: String },
+    /// The switch it was to go out by is another deed's.
+    Foreign { class: EffectClass },
+    /// The policy leaves this branch alone.
+    OffLimits { branch: String, why: OffLimits },
 }
 
 /// Why it is of no use any more.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Gone {
-    Moved { head: Sha },
+    Moved {
+        head: Sha,
+    },
     Closed,
-    Stale { why: StaleReason },
+    /// Only what was merged has a branch to delete.
+    NotMerged,
+    Stale {
+        why: StaleReason,
+    },
 }
 
 /// Leave for one effect on one subject at one commit. Only [`judge`] makes one, it cannot be copied,
@@ -168,6 +188,7 @@ pub enum Gone {
 #[must_use = "a permit that is not used lets nothing out"]
 pub struct EffectPermit {
     class: EffectClass,
+    deed: Deed,
     host: String,
     repo: RepoName,
     number: Option<i64>,
@@ -179,6 +200,11 @@ pub struct EffectPermit {
 impl EffectPermit {
     pub fn class(&self) -> EffectClass {
         self.class
+    }
+
+    /// Exactly what may go out.
+    pub fn deed(&self) -> &Deed {
+        &self.deed
     }
 
     pub fn host(&self) -> &str {
@@ -217,6 +243,12 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
     {
         return Way::Refuse(Refusal::Account { wanted: ask.account.clone(), acting: acting.clone() });
     }
+    if !ask.deed.is_of(ask.class) {
+        return Way::Refuse(Refusal::Foreign { class: ask.class });
+    }
+    if let Some((branch, why)) = holds.branches.forbid(&ask.deed) {
+        return Way::Refuse(Refusal::OffLimits { branch, why });
+    }
     if ask.step == Step::Send
         && let Some(gone) = gone(ask, holds)
     {
@@ -250,6 +282,7 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
     }
     Way::Go(EffectPermit {
         class: ask.class,
+        deed: ask.deed.clone(),
         host: ask.host.clone(),
         repo: ask.repo.clone(),
         number: ask.number,
@@ -285,12 +318,19 @@ fn gone(ask: &Ask, holds: &Holds) -> Option<Gone> {
     if let Some(why) = holds.stale {
         return Some(Gone::Stale { why });
     }
-    match (&holds.subject, &ask.head) {
-        (Reading::Known { value: Subject::Closed }, _) => Some(Gone::Closed),
-        (Reading::Known { value: Subject::Open(head) }, Some(wanted)) if head != wanted => {
-            Some(Gone::Moved { head: head.clone() })
+    let Reading::Known { value: subject } = &holds.subject else { return None };
+    let moved = |head: &Sha| match &ask.head {
+        Some(wanted) if head != wanted => Some(Gone::Moved { head: head.clone() }),
+        Some(_) | None => None,
+    };
+    match (ask.deed.needs(), subject) {
+        (Needs::Nothing, _) => None,
+        (Needs::Open, Subject::Open(head)) | (Needs::Merged, Subject::Merged(head)) => moved(head),
+        (Needs::Open, Subject::OpenIssue | Subject::Nothing) => None,
+        (Needs::Open, Subject::Closed | Subject::Merged(_)) => Some(Gone::Closed),
+        (Needs::Merged, Subject::Open(_) | Subject::OpenIssue | Subject::Closed | Subject::Nothing) => {
+            Some(Gone::NotMerged)
         }
-        (Reading::Known { value: Subject::Open(_) } | Reading::Unread { .. }, _) => None,
     }
 }
 
@@ -353,6 +393,8 @@ impl Refusal {
             Self::Observed => "observed",
             Self::Account { .. } => "account",
             Self::Frozen { .. } => "frozen",
+            Self::Foreign { .. } => "foreign",
+            Self::OffLimits { .. } => "off_limits",
         }
     }
 
@@ -367,6 +409,7 @@ impl Gone {
         match self {
             Self::Moved { .. } => "head_moved",
             Self::Closed => "closed",
+            Self::NotMerged => "not_merged",
             Self::Stale { .. } => "stale",
         }
     }

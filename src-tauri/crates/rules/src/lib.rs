@@ -5,6 +5,7 @@
 
 pub mod caller;
 pub mod checks;
+pub mod deed;
 pub mod diff;
 pub mod engine;
 pub mod github;

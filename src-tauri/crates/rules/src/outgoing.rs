@@ -10,6 +10,7 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
+use crate::deed::{Deed, marker_of};
 use crate::ids::Sha;
 use crate::review::findings::Finding;
 use crate::review::gate::{GateResult, GateState};
@@ -28,6 +29,8 @@ const LINE_MOST: usize = 1_000;
 const LOWERED_MOST: usize = 5;
 /// Longest summary, in characters.
 const SUMMARY_MOST: usize = 4_000;
+/// Longest title of a pull request, in characters.
+const TITLE_MOST: usize = 200;
 /// Lines of code blocks do not wrap on GitHub, so they are broken here.
 const WIDTH: usize = 100;
 
@@ -71,10 +74,10 @@ pub fn marker(head: &Sha) -> String {
     format!("<!-- steward:review head={head} -->")
 }
 
-/// True when a comment is one of ours about this head: written by our account, with the marker first.
-pub fn is_own(head: &Sha, account: &str, author: Option<&str>, body: &str) -> bool {
+/// True for a comment of our account that begins with this marker.
+pub fn is_marked(marker: &str, account: &str, author: Option<&str>, body: &str) -> bool {
     author.is_some_and(|author| author.eq_ignore_ascii_case(account))
-        && body.lines().next().is_some_and(|line| line.trim_end() == marker(head))
+        && body.lines().next().is_some_and(|line| line.trim_end() == marker)
 }
 
 /// Makes the comment, or says which secret stands in it.
@@ -202,6 +205,185 @@ fn redacted<'k>(input: &CommentInput<'k>, kept: &'k mut Kept) -> CommentInput<'k
         findings: &kept.findings,
         ..*input
     }
+}
+
+/// Why a deed is not let out as it is, and the deed as it may be shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unfit {
+    pub why: Flaw,
+    /// Without any secret the rules know.
+    pub shown: Deed,
+}
+
+/// What is wrong with what would go out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Flaw {
+    #[error("it holds what looks like a secret ({family}), so it is not posted")]
+    Secret { family: String },
+    #[error("it has no marker, so it could not be found again")]
+    NoMarker,
+    #[error("it is longer than {MOST} characters")]
+    TooLong,
+    #[error("it has no title, or nothing to do")]
+    Empty,
+}
+
+impl Flaw {
+    /// One word that never changes.
+    pub fn slug(&self) -> &'static str {
+        match self {
+            Self::Secret { .. } => "secret",
+            Self::NoMarker => "no_marker",
+            Self::TooLong => "too_long",
+            Self::Empty => "empty",
+        }
+    }
+}
+
+/// Makes everything in a deed inert that others could have written: no mention, no closing keyword but the one
+/// that stands alone in the first line of a pull request, no secret.
+pub fn fit(deed: Deed) -> Result<Deed, Unfit> {
+    let raw = words(&deed);
+    let flaw = |why| Unfit { why, shown: inert(redacted_deed(deed.clone())) };
+    let hits = Engine::shared().scan_text(raw.as_bytes(), Options::default());
+    if let Some(hit) = hits.into_iter().find(|hit| hit.tier == Tier::High) {
+        return Err(flaw(Flaw::Secret { family: hit.rule.family.clone() }));
+    }
+    if let Deed::Comment { body } = &deed
+        && marker_of(body).is_none()
+    {
+        return Err(flaw(Flaw::NoMarker));
+    }
+    let is_empty = match &deed {
+        Deed::OpenPull { title, .. } => title.trim().is_empty(),
+        Deed::Label { add, remove } => {
+            add.is_empty() && remove.is_empty()
+                || add.iter().chain(remove).any(|label| label.trim().is_empty())
+        }
+        Deed::Report { body } => body.trim().is_empty(),
+        Deed::Comment { .. }
+        | Deed::Rerun { .. }
+        | Deed::RetryVerdict { .. }
+        | Deed::Merge { .. }
+        | Deed::DeleteBranch { .. }
+        | Deed::Close { .. }
+        | Deed::Push { .. } => false,
+    };
+    if is_empty {
+        return Err(flaw(Flaw::Empty));
+    }
+    let fit = inert(deed.clone());
+    if fit.text().chars().count() > MOST {
+        return Err(flaw(Flaw::TooLong));
+    }
+    Ok(fit)
+}
+
+/// Every word of a deed, to be looked through.
+fn words(deed: &Deed) -> String {
+    match deed {
+        Deed::OpenPull { branch, title, body, labels, .. } => {
+            format!("{branch}\n{title}\n{}\n{body}", labels.join("\n"))
+        }
+        Deed::Label { add, remove } => [add.join("\n"), remove.join("\n")].join("\n"),
+        Deed::Push { branch, .. } | Deed::DeleteBranch { branch, .. } => branch.clone(),
+        Deed::Comment { body } | Deed::Report { body } => body.clone(),
+        Deed::Rerun { .. } | Deed::RetryVerdict { .. } | Deed::Merge { .. } | Deed::Close { .. } => {
+            String::new()
+        }
+    }
+}
+
+fn redacted_deed(deed: Deed) -> Deed {
+    let clean = |text: String| Engine::shared().redact(&text);
+    let all = |list: Vec<String>| list.into_iter().map(clean).collect::<Vec<_>>();
+    match deed {
+        Deed::Comment { body } => Deed::Comment { body: clean(body) },
+        Deed::Report { body } => Deed::Report { body: clean(body) },
+        Deed::Label { add, remove } => Deed::Label { add: all(add), remove: all(remove) },
+        Deed::OpenPull { branch, at, base, title, body, labels } => Deed::OpenPull {
+            branch: clean(branch),
+            at,
+            base,
+            title: clean(title),
+            body: clean(body),
+            labels: all(labels),
+        },
+        Deed::Push { branch, from, to } => Deed::Push { branch: clean(branch), from, to },
+        Deed::DeleteBranch { branch, at } => Deed::DeleteBranch { branch: clean(branch), at },
+        Deed::Rerun { .. } | Deed::RetryVerdict { .. } | Deed::Merge { .. } | Deed::Close { .. } => deed,
+    }
+}
+
+fn inert(deed: Deed) -> Deed {
+    match deed {
+        Deed::Comment { body } => Deed::Comment { body: inert_text(&body) },
+        Deed::Report { body } => Deed::Report { body: inert_text(&body) },
+        Deed::OpenPull { branch, at, base, title, body, labels } => Deed::OpenPull {
+            branch,
+            at,
+            base,
+            title: cut_line(&title, TITLE_MOST),
+            body: inert_text(&body),
+            labels,
+        },
+        Deed::Rerun { .. }
+        | Deed::RetryVerdict { .. }
+        | Deed::Merge { .. }
+        | Deed::DeleteBranch { .. }
+        | Deed::Label { .. }
+        | Deed::Close { .. }
+        | Deed::Push { .. } => deed,
+    }
+}
+
+/// A text without mentions and closing keywords. Its marker, or the first line by which a pull request closes
+/// its issue, stays: neither can be anybody else's words, since those never come first.
+fn inert_text(text: &str) -> String {
+    let first = text.lines().next().unwrap_or_default();
+    let closes = first.strip_prefix("Closes #").is_some_and(|n| n.parse::<u32>().is_ok());
+    if marker_of(text).is_some() || closes {
+        let rest = &text[first.len()..];
+        return format!("{first}{}", unclosing(&alone(rest)));
+    }
+    unclosing(&alone(text))
+}
+
+/// The first line of something Steward says about a subject; `facts` tell one saying from another.
+pub fn marker_for(what: &str, facts: &str) -> String {
+    format!("<!-- steward:{what} {facts} -->")
+}
+
+/// Words of Steward's own behind a marker, and below them what others wrote, as inert text in a code block.
+pub fn say(marker: &str, own: &str, foreign: &[(Option<&str>, &str)]) -> Result<String, HoldsSecret> {
+    composed(format!("{marker}\n{own}\n"), foreign)
+}
+
+/// The body of a pull request: the issue it closes, words of Steward's own, and what others wrote.
+pub fn pull_body(
+    closes: Option<i64>,
+    own: &str,
+    foreign: &[(Option<&str>, &str)],
+) -> Result<String, HoldsSecret> {
+    let first = closes.map(|number| format!("Closes #{number}\n\n")).unwrap_or_default();
+    composed(format!("{first}{own}\n"), foreign)
+}
+
+fn composed(mut out: String, foreign: &[(Option<&str>, &str)]) -> Result<String, HoldsSecret> {
+    // Wrapped lines would part a secret in two, so they are looked through as they came.
+    for (_, text) in foreign {
+        let hits = Engine::shared().scan_text(text.as_bytes(), Options::default());
+        if let Some(hit) = hits.into_iter().find(|hit| hit.tier == Tier::High) {
+            let redacted = Engine::shared().redact(text);
+            return Err(HoldsSecret { family: hit.rule.family.clone(), redacted });
+        }
+    }
+    let cut: Vec<_> = foreign.iter().map(|(name, text)| (*name, cut(text, SUMMARY_MOST))).collect();
+    if !cut.is_empty() {
+        out.push('\n');
+        block(&mut out, &cut);
+    }
+    Ok(out)
 }
 
 /// A keyword that closes, and the issue it would close (GitHub's own list of both).

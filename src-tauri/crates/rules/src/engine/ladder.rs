@@ -4,6 +4,7 @@ use super::decision::Place;
 use super::entries::{EntryDiff, EntryKey};
 use super::facts::{FlagFinding, PrObs};
 use super::policy::{FixScope, Policy, SweepBy, same_label};
+use crate::deed::Branches;
 use crate::diff::RepoPath;
 use crate::globs::Globs;
 use crate::ids::{PullNumber, Sha};
@@ -33,7 +34,7 @@ pub fn superseding(number: PullNumber) -> String {
 
 /// True for a branch Steward may push to: one of the allowed globs, and never the base.
 pub fn may_push(branch: &str, policy: &Policy) -> bool {
-    branch != policy.base && Globs::new(&policy.push.allowed).matches(&RepoPath::from(branch))
+    Branches::from(policy).may_push(branch).is_ok()
 }
 
 /// True when the branch of a merged pull request may be deleted: one the policy names for it, that Steward
