@@ -57,7 +57,7 @@ CREATE TABLE effects (
     intent_at  TEXT,
     outcome_at TEXT,
     posted     INTEGER,                  -- the id GitHub gave for it
-    evidence   TEXT, turned_down INTEGER NOT NULL DEFAULT 0 CHECK (turned_down IN (0, 1)),                     -- the address of what GitHub made of it
+    evidence   TEXT, turned_down INTEGER NOT NULL DEFAULT 0 CHECK (turned_down IN (0, 1)), deed TEXT, line TEXT, part TEXT,                     -- the address of what GitHub made of it
     CHECK (state <> 'intended' OR intent_at IS NOT NULL),
     CHECK (state NOT IN ('done', 'failed', 'dismissed', 'obsolete') OR outcome_at IS NOT NULL)
 ) STRICT;

@@ -64,6 +64,8 @@ impl Desk {
             account: "octo".to_owned(),
             review: None,
             content: content.clone(),
+            deed: None,
+            line: None,
             start: Start::Suggested,
         };
         let store = Store::open(&Home::under(&self.home.path()), Arc::new(SystemClock)).unwrap();

@@ -87,8 +87,7 @@ impl Elsewhere {
             "#!/bin/sh\necho \"$*\" >> '{log}'\ncase \"$1 $2\" in\n\
              'tmux capture') [ -e '{bin}/no-capture' ] && {{ echo 'capture: not entitled' >&2; exit 1; }}\n\
                exec '{remote}/tmux' capture-pane -p -J -e -t '{pane}' -S -40 ;;\n\
-             'tmux send') [ -e '{bin}/send-dies' ] && kill -9 $$\n\
-               [ -e '{bin}/no-send' ] && {{ echo 'peer does not grant can_send_keys' >&2; exit 1; }}\n\
+             'tmux send') [ -e '{bin}/no-send' ] && {{ echo 'peer does not grant can_send_keys' >&2; exit 1; }}\n\
                '{remote}/tmux' send-keys -t '{pane}' -l -- \"$4\"; sleep 0.3; exec '{remote}/tmux' send-keys -t '{pane}' Enter ;;\n\
              *) echo '{{}}' ;;\nesac\n",
             log = self.bin.join("thrum.log").display(),
@@ -261,37 +260,6 @@ fn thrums_licence_closes_its_panes_until_the_next_start_and_ssh_is_asked() {
     until("thrum is asked again", || (captures() > before).then_some(()));
 }
 
-#[test]
-fn the_prompt_of_a_member_that_only_thrum_knows_is_raised_and_goes_when_it_is_answered_there() {
-    let Some(there) = Elsewhere::new() else { return };
-    let answered = there.tmux.folder().join("key");
-    let script = prompting(&answered).replace("echo 'it went on'", "printf 'it went on\n\n> '");
-    let pane = there.pane(&script);
-    there.tmux.until_shows(&pane, |text| text.contains("Esc to cancel"));
-    there.thrum(&pane);
-    let text = format!(
-        "\nquestions:\n  enabled: true\n  owner: leon\n  keys: true\n  sources: [cli, pane]\n  roster:\n{}",
-        there.project()
-    );
-    there.desk.home.write_config(&(there.base.clone() + &text));
-    let _served = there.serve();
-    let need = there.raised();
-    assert_eq!(
-        (need["agent"].as_str(), need["topic"].as_str()),
-        (Some("coord"), Some("permission")),
-        "{need}"
-    );
-    assert!(need["question"].as_str().unwrap().contains("touch built"), "{need}");
-    assert_eq!((&need["pane"], &need["may"]["press"]), (&json!(null), &json!(false)), "{need}");
-    assert!(need["may"]["why"].as_str().unwrap().contains("its own terminal"), "{need}");
-    there.looks();
-    there.tmux.type_keys(&pane, "1");
-    there.tmux.until_shows(&pane, |text| text.contains("it went on"));
-    there.looks();
-    until("it is gone", || (there.needs()[0]["state"] == "gone").then_some(()));
-    assert_eq!(there.needs().len(), 1, "and was asked once");
-}
-
 /// A line editor like an agent's under its question, and what was sent to it.
 const EDITOR: &str = "printf 'WAL or the rollback journal?\n\n> '; while IFS= read -r line; do printf '%s\n' \"$line\" >> \"$0.got\"; \
                       printf 'taken\n\n> '; done\n";
@@ -348,57 +316,6 @@ fn words_go_through_thrum_first_and_by_ssh_on_the_owners_second_press() {
     assert_eq!(got().lines().count(), 1, "{}", got());
     assert!(got().trim_end().ends_with("B, but keep the old files"), "{}", got());
     assert_eq!(there.log("thrum").lines().filter(|line| line.starts_with("tmux send")).count(), 1);
-}
-
-#[test]
-fn words_of_which_thrum_did_not_say_what_became_are_not_called_untyped_nor_sent_by_ssh() {
-    let Some(there) = Elsewhere::new() else { return };
-    if !boundary_or_say() {
-        return;
-    }
-    let pane = there.pane(EDITOR);
-    there.tmux.until_shows(&pane, |text| text.contains("journal?"));
-    there.thrum(&pane);
-    std::fs::write(there.bin.join("send-dies"), "").unwrap();
-    points_at_the_question(&there);
-    there.config(&pane, "{host: build, keys: true}", &there.project(), true);
-    let _served = there.serve();
-    there.raised();
-    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
-    let back = there.stage("returned");
-    let why = back["answer"]["why"].as_str().unwrap();
-    assert!(why.contains("is not known") && !why.contains("by ssh"), "{why}");
-    // The next press is thrum's again.
-    std::fs::remove_file(there.bin.join("send-dies")).unwrap();
-    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
-    there.stage("acknowledged");
-    assert!(there.log("ssh").lines().all(|line| !line.contains("send-keys")), "{}", there.log("ssh"));
-}
-
-#[test]
-fn what_thrums_licence_does_not_cover_the_watcher_seat_does_not_ask_it_either() {
-    let Some(there) = Elsewhere::new() else { return };
-    if !boundary_or_say() {
-        return;
-    }
-    let pane = there.pane(EDITOR);
-    there.tmux.until_shows(&pane, |text| text.contains("journal?"));
-    there.thrum(&pane);
-    std::fs::write(there.bin.join("no-capture"), "").unwrap();
-    points_at_the_question(&there);
-    there.config(&pane, "{host: build, keys: true}", &there.project(), true);
-    let _served = there.serve();
-    let need = there.raised();
-    assert_eq!(need["judged"], json!(true), "{need}");
-    let asked = || there.log("thrum").lines().filter(|line| line.starts_with("tmux ")).count();
-    assert_eq!(asked(), 1, "{}", there.log("thrum"));
-    // Words neither: they come back, and go by ssh on the owner's second press.
-    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
-    let back = there.stage("returned");
-    assert!(back["answer"]["why"].as_str().unwrap().contains("licence"), "{back}");
-    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
-    there.stage("acknowledged");
-    assert_eq!(asked(), 1, "{}", there.log("thrum"));
 }
 
 #[test]

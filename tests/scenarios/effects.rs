@@ -1,5 +1,6 @@
 //! Effects on the GitHub double: what goes out, once; what does not, and why.
 
+mod deeds;
 mod faults;
 mod flow;
 mod kill;

@@ -2,6 +2,7 @@
 
 use steward_core::github::{GitHubError, Wrote};
 use steward_github_double::{Fault, Retry as Says, Role};
+use steward_rules::deed::{Branches, Deed};
 use steward_rules::guard::{Ask, Holds, Step, Subject, Way, judge};
 use steward_rules::power::{EffectClass, Mode, RepoPower};
 use steward_rules::reading::Reading;
@@ -351,6 +352,7 @@ async fn duplicates_of_ours_are_taken_back_also_when_taking_back_fails_at_first(
 fn permit(host: &str, account: &str, step: Step) -> steward_rules::guard::EffectPermit {
     let ask = Ask {
         class: EffectClass::CommentReview,
+        deed: Deed::Comment { body: "hello".to_owned() },
         host: host.to_owned(),
         repo: repo(),
         number: Some(1),
@@ -364,6 +366,7 @@ fn permit(host: &str, account: &str, step: Step) -> steward_rules::guard::Effect
         paused: None,
         frozen: None,
         subject: Reading::known(Subject::Closed),
+        branches: Branches::default(),
         stale: None,
         acting: Reading::known(account.to_owned()),
         limited_until: None,
@@ -386,7 +389,7 @@ async fn the_writer_takes_no_permit_for_another_place_or_step() {
         (office.host.as_str(), "mallory", Step::Send),
         (office.host.as_str(), "octo", Step::TakeBack),
     ] {
-        let wrote = writer.comment(permit(host, account, step), "hello").await;
+        let wrote = writer.comment(permit(host, account, step)).await;
         assert!(matches!(wrote, Wrote::Refused(GitHubError::Forbidden { .. })), "{host} {account} {step:?}");
     }
     let wrote = writer.delete_comment(permit(&office.host, "octo", Step::Send), 1).await;
@@ -402,7 +405,7 @@ async fn writes_are_a_second_apart_and_no_more_than_eighty_in_a_minute() {
     let world = world();
     let office = Office::with(&world, ACT, Options { pace: Pace::default(), ..quick() }).await;
     let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
-    let send = async || client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    let send = async || client.writer().comment(permit(&office.host, "octo", Step::Send)).await;
     assert!(matches!(send().await, Wrote::Done(_)));
     let Wrote::NotYet { until } = send().await else { panic!("it is too soon") };
     let left = until - office.hand.now();
@@ -413,10 +416,10 @@ async fn writes_are_a_second_apart_and_no_more_than_eighty_in_a_minute() {
     let office = Office::with(&world, ACT, Options { pace, ..quick() }).await;
     let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
     for _ in 0..80 {
-        let wrote = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+        let wrote = client.writer().comment(permit(&office.host, "octo", Step::Send)).await;
         assert!(matches!(wrote, Wrote::Done(_)));
     }
-    let wrote = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    let wrote = client.writer().comment(permit(&office.host, "octo", Step::Send)).await;
     let Wrote::NotYet { until } = wrote else { panic!("eighty are enough") };
     assert!(until > office.hand.now());
     assert_eq!(posts(&world), 81);
@@ -429,14 +432,14 @@ async fn a_write_that_meets_another_under_way_is_not_sent_yet() {
     let client = office.ctx.client_of(&office.host, &repo()).await.unwrap();
     world.when(POST).answers(Fault::Slow(Duration::from_secs(300)));
     let (writer, first) = (client.writer(), permit(&office.host, "octo", Step::Send));
-    let first = tokio::spawn(async move { writer.comment(first, "hello").await });
+    let first = tokio::spawn(async move { writer.comment(first).await });
     eventually("it is under way", async || posts(&world) == 1).await;
-    let second = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    let second = client.writer().comment(permit(&office.host, "octo", Step::Send)).await;
     assert!(matches!(second, Wrote::NotYet { until } if until > office.hand.now()), "{second:?}");
     // Whoever gave up waiting leaves the turn to the next.
     first.abort();
     assert!(first.await.is_err());
-    let third = client.writer().comment(permit(&office.host, "octo", Step::Send), "hello").await;
+    let third = client.writer().comment(permit(&office.host, "octo", Step::Send)).await;
     assert!(matches!(third, Wrote::Done(_)), "{third:?}");
     assert_eq!(posts(&world), 2);
 }

@@ -45,7 +45,7 @@ fn spawn(office: &Office, fail: Option<&str>) -> Child {
 }
 
 /// Lets a runtime die at a step, then starts another until the effect is over.
-async fn dies_at(office: &Office, step: &str) {
+pub(super) async fn dies_at(office: &Office, step: &str) {
     let mut first = spawn(office, Some(step));
     let deadline = Instant::now() + Duration::from_secs(60);
     let status = loop {

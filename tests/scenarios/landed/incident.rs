@@ -13,6 +13,8 @@ use steward_core::loops::supervisor::{Nowhere, Runtime};
 use steward_core::store::effects::{NewEffect, Start, State as Effect};
 use steward_core::store::{Durability, effects};
 use steward_rules::caller::Caller;
+use steward_rules::deed::Deed;
+use steward_rules::engine::policy::MergeMethod;
 use steward_rules::ids::Sha;
 use steward_rules::power::EffectClass;
 
@@ -197,7 +199,7 @@ async fn no_merge_leaves_the_journal_while_merging_is_frozen() {
     powers::confirm(&desk.ctx, &waiting.change().unwrap()).await.unwrap();
     let head = Sha::new(&desk.world.repo(REPO).pull(open).head()).unwrap();
     let host = desk.host();
-    let wish = async |key: &str, class: EffectClass| {
+    let wish = async |key: &str, class: EffectClass, deed: Deed| {
         let new = NewEffect {
             key: key.to_owned(),
             class,
@@ -207,13 +209,17 @@ async fn no_merge_leaves_the_journal_while_merging_is_frozen() {
             head: Some(head.clone()),
             account: "octo".to_owned(),
             review: None,
-            content: "squash".to_owned(),
+            content: String::new(),
+            deed: Some(deed),
+            line: None,
             start: Start::Wanted,
         };
         let (id, _) = desk.ctx.store.write(Durability::Full, move |tx| effects::put(tx, &new)).await.unwrap();
         id
     };
-    let id = wish("merge:1", EffectClass::Merge).await;
+    let merge = || Deed::Merge { method: MergeMethod::Squash };
+    let label = Deed::Label { add: vec!["seen".to_owned()], remove: Vec::new() };
+    let id = wish("merge:1", EffectClass::Merge, merge()).await;
     desk.world.mark();
     assert_eq!(Sending::new(id).step(&desk.ctx).await.unwrap(), Progress::Rests);
     let row = read(&desk, move |tx| effects::get(tx, id)).await.unwrap();
@@ -221,17 +227,17 @@ async fn no_merge_leaves_the_journal_while_merging_is_frozen() {
     assert!(row.detail.unwrap().contains("merging is frozen in this repository"));
     assert_eq!(desk.world.tally().requests, 0, "GitHub is not even asked");
     // Any other class goes its way, and after the freeze a merge does.
-    let other = wish("label:1", EffectClass::Label).await;
+    let other = wish("label:1", EffectClass::Label, label).await;
     Sending::new(other).step(&desk.ctx).await.unwrap();
     let row = read(&desk, move |tx| effects::get(tx, other)).await.unwrap();
     assert_ne!(row.why.as_deref(), Some("frozen"), "{row:?}");
     dispatch(&client(&desk, Caller::Person).await, "repository_unfreeze", json!({ "name": REPO }))
         .await
         .unwrap();
-    let later = wish("merge:2", EffectClass::Merge).await;
-    // One class of writes is built so far, so the journal's row alone is looked at.
+    let later = wish("merge:2", EffectClass::Merge, merge()).await;
+    Sending::new(later).step(&desk.ctx).await.unwrap();
     let row = read(&desk, move |tx| effects::get(tx, later)).await.unwrap();
-    assert_eq!(row.state, Effect::Wanted);
+    assert_ne!(row.why.as_deref(), Some("frozen"), "{row:?}");
 }
 
 #[tokio::test]

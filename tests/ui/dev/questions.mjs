@@ -15,7 +15,6 @@ const NOTHING = {
   press: false,
   whyNotAllow: null,
   drop: false,
-  takeBack: false,
   typeAnswer: false,
   why: null,
 };
@@ -125,7 +124,7 @@ export const needs = [
     text: "answered",
     topic: "release",
     question: "Tag 0.9.1 today?",
-    may: { ...NOTHING, takeBack: true, typeAnswer: true },
+    may: { ...NOTHING, typeAnswer: true },
     answer: answer({
       way: "fetch",
       stage: "queued",
@@ -141,7 +140,7 @@ export const needs = [
     topic: "layout",
     question: "Two panes or three?",
     origin: "hook",
-    may: { ...NOTHING, takeBack: true },
+    may: NOTHING,
     answer: answer({
       stage: "queued",
       text: "held",

@@ -286,6 +286,42 @@ export const EFFECT_CLASS: Record<string, { word: string; says: string }> = {
     word: "Comment with the review",
     says: "One comment a head on the pull request: verdict, failed gates, findings.",
   },
+  rerun_check: {
+    word: "Run failed jobs again",
+    says: "The failed jobs of a required check's run, once a head.",
+  },
+  retry_verdict: {
+    word: "Ask for the verdict again",
+    says: "The run of the verdict job, when it ended without a verdict.",
+  },
+  rebase: {
+    word: "Rebase a branch",
+    says: "Moves a branch the app may push to onto its base, only from where it stands.",
+  },
+  push_fix: {
+    word: "Push a fix",
+    says: "What an agent wrote and the validator passed, to a branch the app may push to.",
+  },
+  open_pr: {
+    word: "Open a pull request",
+    says: "For what an issue asks, of a branch the app may push to.",
+  },
+  supersede: {
+    word: "Supersede a pull request",
+    says: "A pull request of ours in place of somebody's whose branch is not ours to push to.",
+  },
+  merge: {
+    word: "Merge",
+    says: "A pull request that passed the gate, at exactly the judged commit.",
+  },
+  delete_branch: {
+    word: "Delete a merged branch",
+    says: "A branch the policy names, while it ends at the commit that merged.",
+  },
+  label: { word: "Label", says: "Puts labels on an issue or pull request, or takes them off." },
+  close_issue: { word: "Close an issue", says: "With the reason that its comment gives." },
+  comment_issue: { word: "Comment", says: "One comment on an issue or pull request, said once." },
+  report: { word: "Replace the report", says: "The body of the report's issue, when it changed." },
 };
 
 export function effectWord(kind: string): string {

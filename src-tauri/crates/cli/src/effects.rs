@@ -100,6 +100,12 @@ fn render(e: &EffectView, out: &Output) -> String {
     if let Some(head) = &e.head {
         table.row(["commit".to_owned(), head.clone()]);
     }
+    for fact in &e.facts {
+        table.row([fact.name.to_lowercase(), fact.value.clone()]);
+    }
+    if let Some(line) = &e.line {
+        table.row(["wanted".to_owned(), line.clone()]);
+    }
     table.row(["hash".to_owned(), e.hash.clone()]);
     if let Some(reason) = &e.reason {
         let hint = reason.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
@@ -111,7 +117,15 @@ fn render(e: &EffectView, out: &Output) -> String {
     if let Some(address) = e.result_url.as_ref().or(e.subject_url.as_ref()) {
         table.row(["where".to_owned(), address.clone()]);
     }
-    format!("{}\n{}", table.render(), e.content)
+    let mut all = table.render();
+    let note = e.diff_note.as_ref().map(|note| format!("({note})"));
+    for part in [Some(&e.content).filter(|text| !text.is_empty()), e.diff.as_ref(), note.as_ref()] {
+        if let Some(part) = part {
+            all.push('\n');
+            all.push_str(part.trim_end_matches('\n'));
+        }
+    }
+    all
 }
 
 fn render_end(e: &EffectView, out: &Output) -> String {

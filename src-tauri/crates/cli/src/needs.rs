@@ -24,7 +24,6 @@ pub fn who(agent: Option<String>) -> rq::WhoAsks {
     rq::WhoAsks {
         agent,
         pane: var("TMUX_PANE"),
-        tmux: var("TMUX"),
         user: var("USER").or_else(|| var("LOGNAME")),
         tty: tty(),
         folder: std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned()),
@@ -149,11 +148,6 @@ pub async fn run(api: &Api, command: NeedsCommand, out: &Output) -> Result<(), A
         NeedsCommand::Again { need } => {
             let need = api_needs::again(api, rq::ById { id: need }).await?;
             carried(api, need, out).await
-        }
-        NeedsCommand::Undo { need } => {
-            let need = api_needs::take_back(api, rq::ById { id: need }).await?;
-            out.answer(&need, |need| format!("the answer is taken back; question {} {}", need.id, need.text));
-            Ok(())
         }
         NeedsCommand::Type { need } => {
             let need = api_needs::type_answer(api, rq::ById { id: need }).await?;

@@ -10,7 +10,6 @@ pub mod config;
 pub mod frames;
 pub mod git;
 pub mod github;
-mod group;
 pub mod home;
 pub mod keychain;
 pub mod lock;

@@ -249,6 +249,11 @@ impl<'w> RepoVerbs<'w> {
         (first..first + count).map(|number| self.pull(number)).collect()
     }
 
+    /// Whether there is an issue or pull request of this number.
+    pub fn has(&self, number: u64) -> bool {
+        self.state().repo(&self.name).thread(number).is_some()
+    }
+
     pub fn pull(&self, number: u64) -> PullVerbs<'w> {
         PullVerbs::of(self, number)
     }

@@ -181,6 +181,8 @@ async fn a_host_that_is_slow_holds_up_nobody_elses() {
         account: "cto".to_owned(),
         review: None,
         content: "hello".to_owned(),
+        deed: None,
+        line: None,
         start: Start::Wanted,
     };
     let (other, _) =

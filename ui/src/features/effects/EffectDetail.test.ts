@@ -132,7 +132,7 @@ describe("a suggested effect", () => {
   test.each([
     ["done", "SENT", "cannot be taken back"],
     ["failed", "NOT SENT", "Nothing more is tried"],
-    ["obsolete", "OBSOLETE", "no longer the head"],
+    ["obsolete", "OBSOLETE", "no longer so"],
     ["intended", "BEING SENT", "GitHub is read before"],
   ] as const)("that is %s says what became of it", async (state, word, says) => {
     shown = effect({ state, canSend: false, canDismiss: false });

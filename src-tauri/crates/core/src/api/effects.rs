@@ -1,11 +1,17 @@
 //! What goes out to GitHub, the powers behind it, and the log of what was done with them.
 
+use steward_rules::deed::Deed;
+use steward_rules::ids::RepoName;
 use steward_rules::power::Widening;
+use steward_rules::secret::Engine;
+use steward_rules::untrusted::Untrusted;
 use steward_rules::wording;
+use tokio_util::sync::CancellationToken;
 
 use super::error::{ApiError, ErrorCode};
 use super::requests::{AuditList, ById, EffectList, EffectSend, Nothing, PowerConfirm};
 use super::{Api, convert, views as v};
+use crate::git::BareClone;
 use crate::loops::effects as loops;
 use crate::loops::effects::powers::{self, NotConfirmed, Powers};
 use crate::store::audit::{AuditRow, Chain};
@@ -14,6 +20,8 @@ use crate::store::{Durability, StoreError, audit};
 
 /// Pages are never larger.
 const PAGE: u32 = 200;
+/// Longest patch of a push that is shown, in bytes.
+const PATCH: usize = 256 * 1024;
 /// Longest text of an effect that is shown; nothing longer is sent.
 const CONTENT: usize = 65_536;
 
@@ -27,8 +35,46 @@ pub async fn list(api: &Api, request: EffectList) -> Result<v::EffectPage, ApiEr
 
 pub async fn show(api: &Api, request: ById) -> Result<v::EffectView, ApiError> {
     let id = request.id;
-    let row = api.store().read(move |tx| effects::get(tx, id)).await?;
-    row.as_ref().map(view).ok_or_else(|| missing(id))
+    let row = api.store().read(move |tx| effects::get(tx, id)).await?.ok_or_else(|| missing(id))?;
+    let mut shown = view(&row);
+    match diff(api, &row).await {
+        None => {}
+        Some(Ok((patch, is_cut))) => {
+            shown.diff = Some(patch);
+            shown.diff_note = is_cut.then(|| format!("only the first {} KB are shown", PATCH / 1024));
+        }
+        Some(Err(why)) => {
+            shown.diff_note = Some(why);
+            shown.can_send = false;
+        }
+    }
+    Ok(shown)
+}
+
+/// What a push changes; `None` for anything else.
+async fn diff(api: &Api, row: &EffectRow) -> Option<Result<(String, bool), String>> {
+    let Some(Deed::Push { from, to, .. }) = row.deed.clone() else { return None };
+    let ctx = api.context().clone();
+    let (host, repo) = (row.host.clone(), RepoName::parse(&row.repository)?);
+    let base = ctx.config().repository(&repo).map(|repository| repository.engine.base.clone());
+    let read = tokio::task::spawn_blocking(move || {
+        let clone = BareClone::open_alone(&ctx.git()?, &ctx.home.clones(), &host, &repo)?;
+        // A new branch changes what it has beyond the base.
+        let from = match (from, base) {
+            (Some(from), _) => Some(from),
+            (None, Some(base)) => clone.fork_point(&base, &to)?,
+            (None, None) => None,
+        };
+        clone.patch(from.as_ref(), &to, PATCH, &CancellationToken::new())
+    });
+    Some(match read.await {
+        Ok(Ok((patch, is_cut))) => {
+            let shown = Untrusted::new(Engine::shared().redact(&patch)).escaped(PATCH * 2);
+            Ok((shown, is_cut))
+        }
+        Ok(Err(error)) => Err(format!("what it changes cannot be read: {error}")),
+        Err(error) => Err(format!("what it changes cannot be read: {error}")),
+    })
 }
 
 /// The person's yes to exactly what was shown. The runtime sends it.
@@ -36,6 +82,11 @@ pub async fn send(api: &Api, request: EffectSend) -> Result<v::EffectView, ApiEr
     api.person("send something to GitHub")?;
     let id = request.id;
     let config = api.context().config();
+    let row = api.store().read(move |tx| effects::get(tx, id)).await?.ok_or_else(|| missing(id))?;
+    // Nobody says yes to a push that cannot be shown.
+    if let Some(Err(why)) = diff(api, &row).await {
+        return Err(ApiError::new(ErrorCode::Refused, why).hint("look again in a while"));
+    }
     api.store()
         .write(Durability::Full, move |tx| {
             let row = effects::get(tx, id)?.ok_or_else(|| missing(id))?;
@@ -167,10 +218,19 @@ fn view(row: &EffectRow) -> v::EffectView {
         account: row.account.clone(),
         content: row.content.chars().take(CONTENT).collect(),
         hash: row.hash(),
-        title: format!("Comment the review of {place}{head}"),
-        subject_url: row
-            .number
-            .map(|number| format!("https://{}/{}/pull/{number}", row.host, row.repository)),
+        facts: row.deed.iter().flat_map(wording::effect::facts).map(fact).collect(),
+        line: row.line.as_deref().map(convert::line),
+        diff: None,
+        diff_note: None,
+        title: match &row.deed {
+            Some(deed) => format!("{}{head}", wording::effect::deed(deed, &place)),
+            None => format!("Comment the review of {place}{head}"),
+        },
+        subject_url: row.number.map(|number| {
+            // GitHub leads from an issue's address to the pull request of that number.
+            let room = if row.head.is_some() { "pull" } else { "issues" };
+            format!("https://{}/{}/{room}/{number}", row.host, row.repository)
+        }),
         reason: reason(row),
         attempt: row.attempt,
         created_at: row.created_at,
@@ -186,6 +246,10 @@ fn view(row: &EffectRow) -> v::EffectView {
             State::Intended | State::Done | State::Dismissed | State::Obsolete => false,
         },
     }
+}
+
+fn fact((name, value): (&'static str, String)) -> v::EffectFact {
+    v::EffectFact { name: name.to_owned(), value }
 }
 
 fn reason(row: &EffectRow) -> Option<v::StatusReason> {

@@ -95,7 +95,6 @@ pub(super) fn known(who: rq::WhoAsks) -> Known {
     Known {
         agent: who.agent,
         pane: who.pane,
-        tmux: who.tmux,
         user: who.user,
         tty: who.tty,
         folder: who.folder.map(PathBuf::from),
@@ -181,14 +180,6 @@ pub async fn again(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError
         Some(press) => loops::press(api.context(), id, press).await?,
         None => loops::answer(api.context(), Some(id), &answer.words).await?,
     };
-    show(api, request).await
-}
-
-/// Takes an answer back that is not on its way yet: its question is open again.
-pub async fn take_back(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError> {
-    api.person("take an answer back")?;
-    on(api).await?;
-    loops::take_back(api.context(), NeedId(request.id)).await?;
     show(api, request).await
 }
 
@@ -286,8 +277,6 @@ fn view(api: &Api, one: &Found, config: &Questions) -> v::NeedView {
             press: open && reaches && is_prompt,
             why_not_allow: no_allow.filter(|_| open && reaches && is_prompt),
             drop: open,
-            take_back: row.state == NeedState::Answered
-                && one.answer.as_ref().is_some_and(|answer| answer.stage == Stage::Queued),
             type_answer: can_type,
             why: (open && !reaches).then(|| loops::unreachable(row).to_owned()),
         },
@@ -383,9 +372,7 @@ impl From<AnswerError> for ApiError {
             AnswerError::NotFound(_) => {
                 Self::new(ErrorCode::NotFound, message).hint("`steward needs list` shows those there are")
             }
-            AnswerError::NotQueued(id) => Self::new(ErrorCode::Refused, message)
-                .hint(format!("`steward needs show {id}` says where it is")),
-            AnswerError::NotOpen(_) | AnswerError::AskedAnew(_) | AnswerError::Nothing => {
+            AnswerError::NotOpen(_) | AnswerError::Nothing => {
                 Self::new(ErrorCode::Refused, message).hint("`steward needs list` shows the open ones")
             }
             AnswerError::Which(open) => {

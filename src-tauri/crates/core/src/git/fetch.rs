@@ -88,7 +88,7 @@ impl Wanted {
 }
 
 impl Line {
-    fn url(&self) -> String {
+    pub(super) fn url(&self) -> String {
         match &self.access {
             Access::Https { .. } => format!("{}{}.git", self.root(), self.name),
             // The port of the API is not that of SSH.
@@ -108,7 +108,7 @@ impl Line {
         format!("{}/{}", self.host, self.name)
     }
 
-    fn equip<'a>(&self, call: Call<'a>) -> Call<'a> {
+    pub(super) fn equip<'a>(&self, call: Call<'a>) -> Call<'a> {
         match &self.access {
             Access::Https { token, way } => {
                 let scheme = if is_this_machine(&self.host) { "http" } else { "https" };
@@ -149,7 +149,7 @@ impl Line {
     }
 
     /// Git's words without the token in any form it could stand in.
-    fn scrubbed(&self, words: &str) -> String {
+    pub(super) fn scrubbed(&self, words: &str) -> String {
         match &self.access {
             Access::Https { token, .. } => {
                 words.replace(token.expose_secret(), "***").replace(&basic(token), "***")

@@ -302,7 +302,15 @@ impl<'a> Call<'a> {
 
     /// The exit code, for commands that answer by it; `None` after a signal.
     pub fn exit_code(self) -> Result<(Option<i32>, String), GitError> {
-        match self.run(&mut |_| Ok(Flow::More))? {
+        self.ended(|_| Ok(Flow::More))
+    }
+
+    /// Hands the output over, and tells the exit code and git's words.
+    pub fn ended(
+        self,
+        mut sink: impl FnMut(&[u8]) -> Result<Flow, GitError>,
+    ) -> Result<(Option<i32>, String), GitError> {
+        match self.run(&mut sink)? {
             Ended::Well | Ended::Enough => Ok((Some(0), String::new())),
             Ended::Badly { code, stderr } => Ok((code, super::error::scrubbed(&stderr))),
         }

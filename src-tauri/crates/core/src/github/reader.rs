@@ -20,7 +20,7 @@ use super::graphql::{OfIds, Query};
 use super::page::{List, Listed, Moving, Open, array};
 use super::types::{
     Branch, ChangedFile, CheckRun, CheckRuns, Comment, Commit, Comparison, Event, Issue, Label, Pull, Repo,
-    Status, TokenUser, Tree, User,
+    RunAttempt, Status, TokenUser, Tree, User,
 };
 use super::wire::{Wire, parse};
 
@@ -158,6 +158,11 @@ impl Reader {
 
     pub async fn issue(&self, repo: &RepoName, number: i64) -> Result<Answer<Issue>, GitHubError> {
         self.one(&format!("{}/issues/{number}", at(repo))).await
+    }
+
+    /// How far a workflow run was run.
+    pub async fn run_attempt(&self, repo: &RepoName, run: u64) -> Result<RunAttempt, GitHubError> {
+        Ok(self.one(&format!("{}/actions/runs/{run}", at(repo))).await?.value)
     }
 
     /// Every comment below an issue or pull request, oldest first.

@@ -312,7 +312,8 @@ impl Wire {
             403 => GitHubError::Forbidden { said },
             404 => GitHubError::NotFound,
             407 => GitHubError::Network(NetworkFault::ProxyPassword(self.address.host().to_owned())),
-            409 => GitHubError::Conflict { said },
+            // 405: it does not merge as it stands now.
+            405 | 409 => GitHubError::Conflict { said },
             410 | 451 => GitHubError::Gone,
             400 | 422 => GitHubError::Validation { said },
             status => {

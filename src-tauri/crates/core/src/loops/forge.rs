@@ -76,6 +76,15 @@ pub async fn open(ctx: &Ctx, host: &str, name: &RepoName) -> Result<Open, NoAcco
     Ok(Open { reader, line })
 }
 
+/// The line by which a repository is pushed to: always as the account whose token it is, whatever keys the
+/// person fetches with.
+pub async fn push_line(ctx: &Ctx, host: &str, name: &RepoName) -> Result<Line, NoAccount> {
+    let config = ctx.config();
+    let account = account_of(&config, host, name).ok_or_else(|| NoAccount::NotConfigured(host.to_owned()))?;
+    let access = Access::Https { token: ctx.token(account).await?, way: way(ctx)? };
+    Ok(Line { host: account.host.to_ascii_lowercase(), name: name.clone(), access })
+}
+
 /// The way to hosts as the client goes it, in git's terms.
 fn way(ctx: &Ctx) -> Result<Way, NoAccount> {
     let Route { proxy, ca_file, .. } = ctx.github_options()?.route;

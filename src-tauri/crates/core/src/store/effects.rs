@@ -1,133 +1,20 @@
 //! The journal of effects: each change of state is one guarded UPDATE and one row of the audit chain, in
 //! the same transaction.
 
+mod row;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
-use steward_rules::ids::{PullNumber, ReviewId, Sha, TaskId};
+use steward_rules::ids::{PullNumber, RepoName, ReviewId, Sha, TaskId};
 use steward_rules::power::EffectClass;
-use steward_rules::review::verdict::StaleReason;
+
+use row::said;
+pub use row::{EffectRow, NewEffect, Start, State, Subject, Why};
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx, audit};
-
-/// Where an effect stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum State {
-    Wanted,
-    Suggested,
-    Approved,
-    Intended,
-    Done,
-    Failed,
-    Dismissed,
-    Obsolete,
-}
-
-impl State {
-    /// True when nothing further happens by itself.
-    pub fn is_final(self) -> bool {
-        match self {
-            Self::Done | Self::Failed | Self::Dismissed | Self::Obsolete => true,
-            Self::Wanted | Self::Suggested | Self::Approved | Self::Intended => false,
-        }
-    }
-}
-
-/// One effect as it is stored.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct EffectRow {
-    pub id: i64,
-    pub key: String,
-    pub class: EffectClass,
-    pub host: String,
-    /// `owner/name`.
-    pub repository: String,
-    pub number: Option<i64>,
-    pub head: Option<Sha>,
-    pub account: String,
-    pub review: Option<ReviewId>,
-    pub content: String,
-    pub state: State,
-    pub why: Option<String>,
-    pub detail: Option<String>,
-    pub attempt: u32,
-    pub looks: u32,
-    pub retry_at: Option<DateTime<Utc>>,
-    pub created_at: DateTime<Utc>,
-    pub decided_by: Option<String>,
-    pub intent_at: Option<DateTime<Utc>>,
-    pub outcome_at: Option<DateTime<Utc>>,
-    pub posted: Option<i64>,
-    pub evidence: Option<String>,
-    /// A person said no to a text of this key, or somebody removed one: none goes out by itself any more.
-    pub turned_down: bool,
-    /// The task of its review, and whether the review is stale by now.
-    pub task: Option<TaskId>,
-    pub stale: Option<StaleReason>,
-}
-
-impl EffectRow {
-    /// True when a person said yes to it.
-    pub fn is_approved(&self) -> bool {
-        self.decided_by.as_deref() == Some("person")
-    }
-
-    /// SHA-256 over who speaks and the text. Class, place and commit are in the key, which stays; these two
-    /// may be others by the time a person says yes to them.
-    pub fn hash(&self) -> String {
-        let mut hash = Sha256::new_with_prefix(&self.account);
-        hash.update([0]);
-        hash.update(&self.content);
-        hex::encode(hash.finalize())
-    }
-}
-
-/// An effect to be put into the journal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NewEffect {
-    pub key: String,
-    pub class: EffectClass,
-    pub host: String,
-    pub repository: String,
-    pub number: Option<i64>,
-    pub head: Option<Sha>,
-    pub account: String,
-    pub review: Option<ReviewId>,
-    pub content: String,
-    pub start: Start,
-}
-
-/// How an effect begins.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Start {
-    Wanted,
-    Suggested,
-    Failed(Why),
-}
-
-/// A slug and its sentence.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Why {
-    pub slug: String,
-    pub detail: String,
-}
-
-impl Why {
-    pub fn new(slug: &str, detail: impl Into<String>) -> Self {
-        Self { slug: slug.to_owned(), detail: detail.into() }
-    }
-}
-
-/// The pull request that a task follows.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Subject {
-    pub host: String,
-    pub repository: String,
-    pub pull: PullNumber,
-}
 
 /// What the audit chain keeps of an effect at each change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -139,7 +26,7 @@ struct Trail {
     number: Option<i64>,
     head: Option<String>,
     account: String,
-    /// SHA-256 of the text.
+    /// SHA-256 of everything that goes out.
     content: String,
     state: State,
     attempt: u32,
@@ -152,7 +39,7 @@ struct Trail {
 
 const FROM: &str = "effects e LEFT JOIN reviews r ON r.id = e.review";
 const COLUMNS: &str = "e.id, e.key, e.class, e.host, e.repository, e.number, e.head, e.account, e.review, e.content,
-    e.state, e.why, e.detail, e.attempt, e.looks, e.retry_at, e.created_at, e.decided_by, e.intent_at, e.outcome_at,
+    e.deed, e.line, e.part, e.state, e.why, e.detail, e.attempt, e.looks, e.retry_at, e.created_at, e.decided_by, e.intent_at, e.outcome_at,
     e.posted, e.evidence, e.turned_down, r.task AS task, r.stale_reason AS stale";
 /// In the words of the partial index `effects_open`: SQLite takes it for a query that has them, and for none
 /// that has fewer states alone.
@@ -170,20 +57,22 @@ pub fn put(tx: &WriteTx<'_>, new: &NewEffect) -> Result<(i64, bool), StoreError>
     let by = (state == State::Wanted).then_some("policy");
     let outcome = state.is_final().then(|| At(tx.now()));
     let changed = tx.execute(
-        "INSERT INTO effects (key, class, host, repository, number, head, account, review, content, state, why,
-                              detail, created_at, decided_by, outcome_at)
-         VALUES (:key, :class, :host, :repository, :number, :head, :account, :review, :content, :state, :why,
-                 :detail, :now, :by, :outcome)
+        "INSERT INTO effects (key, class, host, repository, number, head, account, review, content, deed, line,
+                              state, why, detail, created_at, decided_by, outcome_at)
+         VALUES (:key, :class, :host, :repository, :number, :head, :account, :review, :content, :deed, :line,
+                 :state, :why, :detail, :now, :by, :outcome)
          ON CONFLICT (key) DO UPDATE SET
             account = excluded.account, review = excluded.review, content = excluded.content,
+            deed = excluded.deed, line = excluded.line,
             state = excluded.state, why = excluded.why, detail = excluded.detail, retry_at = NULL,
             created_at = excluded.created_at, decided_by = excluded.decided_by, outcome_at = excluded.outcome_at,
-            attempt = 0, looks = 0, posted = NULL, evidence = NULL
+            attempt = 0, looks = 0, posted = NULL, evidence = NULL, part = NULL
          WHERE effects.state NOT IN ('intended', 'done')",
         named_params! {
             ":key": new.key, ":class": sql::to_word(&new.class)?, ":host": new.host,
             ":repository": new.repository, ":number": new.number, ":head": new.head.as_ref().map(Sha::as_str),
             ":account": new.account, ":review": new.review.map(|id| id.0), ":content": new.content,
+            ":deed": new.deed.as_ref().map(sql::to_json).transpose()?, ":line": new.line,
             ":state": sql::to_word(&state)?, ":why": why.map(|why| &why.slug),
             ":detail": why.map(|why| &why.detail), ":now": At(tx.now()), ":by": by, ":outcome": outcome,
         },
@@ -248,6 +137,33 @@ pub fn suggested(tx: &ReadTx<'_>) -> Result<Vec<EffectRow>, StoreError> {
 
 pub(super) fn suggested_sql() -> String {
     format!("SELECT {COLUMNS} FROM {FROM} WHERE {OPEN} AND e.state = 'suggested' ORDER BY e.id")
+}
+
+/// The newest of a key.
+pub fn of_key(tx: &ReadTx<'_>, key: &str) -> Result<Option<EffectRow>, StoreError> {
+    tx.query_opt(
+        &format!("SELECT {COLUMNS} FROM {FROM} WHERE e.key = :key"),
+        named_params! { ":key": key },
+        read,
+    )
+}
+
+/// Everything that was ever wanted of an issue or pull request, oldest first.
+pub fn of_item(
+    tx: &ReadTx<'_>,
+    host: &str,
+    repo: &RepoName,
+    number: i64,
+) -> Result<Vec<EffectRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM {FROM}
+             WHERE e.repository = :repository AND e.number = :number AND e.host = :host COLLATE NOCASE
+             ORDER BY e.id"
+        ),
+        named_params! { ":repository": repo.to_string(), ":number": number, ":host": host },
+        read,
+    )
 }
 
 /// The effects of a review that still ask for something and were not sent, oldest first.
@@ -324,12 +240,13 @@ pub fn dismiss(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
 }
 
 /// Writes down that it goes out now, before it does; the number of the attempt, or `None` when it may not.
-pub fn intend(tx: &WriteTx<'_>, id: i64) -> Result<Option<u32>, StoreError> {
+/// `part` names the write of several that goes out.
+pub fn intend(tx: &WriteTx<'_>, id: i64, part: Option<&str>) -> Result<Option<u32>, StoreError> {
     let changed = tx.execute(
         "UPDATE effects SET state = 'intended', why = NULL, detail = NULL, retry_at = NULL, looks = 0,
-                posted = NULL, evidence = NULL, attempt = attempt + 1, intent_at = :now
+                posted = NULL, evidence = NULL, attempt = attempt + 1, intent_at = :now, part = :part
          WHERE id = :id AND state IN ('wanted', 'approved', 'intended')",
-        named_params! { ":id": id, ":now": At(tx.now()) },
+        named_params! { ":id": id, ":now": At(tx.now()), ":part": part },
     )?;
     if !changed_by(tx, changed, id, "runtime")? {
         return Ok(None);
@@ -390,12 +307,19 @@ pub fn hold(
 }
 
 /// It is there.
-pub fn finish(tx: &WriteTx<'_>, id: i64, made: u64, address: Option<&str>) -> Result<bool, StoreError> {
+pub fn finish(
+    tx: &WriteTx<'_>,
+    id: i64,
+    made: Option<u64>,
+    address: Option<&str>,
+) -> Result<bool, StoreError> {
     let changed = tx.execute(
         "UPDATE effects SET state = 'done', why = NULL, detail = NULL, retry_at = NULL, outcome_at = :now,
-                posted = :made, evidence = coalesce(:address, evidence)
+                posted = coalesce(:made, posted), evidence = coalesce(:address, evidence)
          WHERE id = :id AND state IN ('wanted', 'approved', 'intended')",
-        named_params! { ":id": id, ":now": At(tx.now()), ":made": made as i64, ":address": address },
+        named_params! {
+            ":id": id, ":now": At(tx.now()), ":made": made.map(|made| made as i64), ":address": address,
+        },
     )?;
     changed_by(tx, changed, id, "runtime")
 }
@@ -457,7 +381,7 @@ fn of(row: &EffectRow) -> Trail {
         number: row.number,
         head: row.head.as_ref().map(ToString::to_string),
         account: row.account.clone(),
-        content: hex::encode(Sha256::digest(&row.content)),
+        content: hex::encode(Sha256::digest(said(&row.content, row.deed.as_ref()))),
         state: row.state,
         attempt: row.attempt,
         posted: row.posted,
@@ -502,6 +426,9 @@ fn read(row: &Row<'_>) -> rusqlite::Result<EffectRow> {
         account: row.get("account")?,
         review: row.get::<_, Option<i64>>("review")?.map(ReviewId),
         content: row.get("content")?,
+        deed: sql::json_opt(row, "deed")?,
+        line: row.get("line")?,
+        part: row.get("part")?,
         state: sql::word(row, "state")?,
         why: row.get("why")?,
         detail: row.get("detail")?,

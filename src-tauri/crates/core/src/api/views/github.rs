@@ -235,9 +235,17 @@ view!(
         number: Option<i64>,
         head: Option<String>,
         account: String,
-        /// Exactly what is sent. Foreign text in it is escaped already.
+        /// Exactly the text that is sent; empty where none is. Foreign text in it is escaped already.
         content: String,
-        /// Of text and account; a yes names it, and holds for no other.
+        /// Everything else that is sent or moved, by name.
+        facts: Vec<EffectFact>,
+        /// Why it is wanted, in one line.
+        line: Option<String>,
+        /// Of a push: what it changes, as a patch. Only where one effect is asked for.
+        diff: Option<String>,
+        /// That the patch is cut, or why there is none; then nothing is sent.
+        diff_note: Option<String>,
+        /// Of account and everything that is sent; a yes names it, and holds for no other.
         hash: String,
         title: String,
         /// Where it goes, to look at in the browser.
@@ -256,6 +264,10 @@ view!(
         can_send: bool,
         can_dismiss: bool,
     }
+);
+view!(
+    /// One thing of an effect that goes out beside its text: a branch, a commit, labels.
+    EffectFact { name: String, value: String }
 );
 view!(EffectPage { effects: Vec<EffectView>, more: bool });
 

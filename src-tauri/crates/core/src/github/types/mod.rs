@@ -6,6 +6,7 @@
 mod action;
 mod check;
 mod issue;
+mod made;
 mod protection;
 mod pull;
 mod repo;
@@ -15,6 +16,7 @@ mod user;
 pub use action::{Job, Jobs, WorkflowRun, WorkflowRuns};
 pub use check::{App, CheckRun, CheckRuns, CheckSuite, Status};
 pub use issue::{Comment, Event, Issue, IssueLabel, IssuePull, Label, Source};
+pub use made::{Landed, Opened, RunAttempt};
 pub use protection::{Protection, RequiredChecks, RequiredContext, Rule, RuleParameters};
 pub use pull::{ChangedFile, Pull, PullEnd, PullRepo};
 pub use repo::{

@@ -1,45 +1,38 @@
-//! What GitHub shows of an effect's subject: its head, our own comments below it, who we are there.
+//! What GitHub shows of an effect: how its subject stands, how far it was done, who we are there.
 
 use chrono::{DateTime, Duration, Utc};
+use steward_rules::deed::{Closes, Deed};
 use steward_rules::guard::Sighting;
 use steward_rules::ids::{PullNumber, RepoName};
-use steward_rules::outgoing;
 use steward_rules::secret::Engine;
 use steward_rules::untrusted::Untrusted;
 
-use crate::github::types::{Comment, Pull};
-use crate::github::{Client, GitHubError, NetworkFault};
+use super::trace::{self, Found, Item};
+use crate::github::{Client, GitHubError, NetworkFault, Reader};
 use crate::loops::Ctx;
 use crate::loops::accounts::{NoAccount, account_of};
-use crate::store::effects::{EffectRow, State, Why};
+use crate::store::effects::{EffectRow, Why};
 
 /// When a fault that passes by itself is looked at again.
 pub(super) const SOON: Duration = Duration::minutes(1);
 /// When a fault that somebody must mend is looked at again.
-const LATER: Duration = Duration::minutes(15);
+pub(super) const LATER: Duration = Duration::minutes(15);
 /// How far GitHub's clock and ours may be apart without a deletion being missed.
-const CLOCKS: Duration = Duration::minutes(10);
+pub(super) const CLOCKS: Duration = Duration::minutes(10);
 
 /// What was read.
 pub(super) struct Seen {
-    pub subject: Sighting,
-    /// Our own comments about this head, lowest id first.
-    pub own: Vec<Comment>,
+    pub subject: Standing,
+    pub found: Found,
     pub acting: String,
-    pub deleted_since: bool,
     pub limited_until: Option<DateTime<Utc>>,
 }
 
-impl Seen {
-    /// Where a comment of ours is to be looked at.
-    pub fn address(&self, id: u64) -> Option<String> {
-        self.own
-            .iter()
-            .find(|comment| comment.id == id)?
-            .html_url
-            .clone()
-            .filter(|url| url.starts_with("http"))
-    }
+/// How the subject stands in GitHub's answer.
+pub(super) enum Standing {
+    Pull { sighting: Sighting, is_merged: bool },
+    Issue { is_open: bool },
+    Nothing,
 }
 
 /// Why nothing can be decided now, and when to look again.
@@ -50,14 +43,12 @@ pub(super) struct Fault {
 
 /// Reads everything that the decision needs; a part that cannot be read is a fault of the whole.
 pub(super) async fn at(ctx: &Ctx, row: &EffectRow) -> Result<(Client, Seen), Fault> {
-    let (Some(repo), Some(number)) = (RepoName::parse(&row.repository), row.number) else {
-        return Err(Fault {
-            why: Why::new("unreadable", "the journal's row names no subject"),
-            again: LATER,
-        });
+    let Some(repo) = RepoName::parse(&row.repository) else {
+        let why = Why::new("unreadable", "the journal's row names no repository");
+        return Err(Fault { why, again: LATER });
     };
     let client = ctx.client_of(&row.host, &repo).await.map_err(no_client)?;
-    match read(&client, row, &repo, number).await {
+    match read(&client, row, &repo).await {
         Ok(seen) => Ok((client, seen)),
         Err(error) => {
             if error == GitHubError::Auth {
@@ -76,44 +67,50 @@ async fn forget(ctx: &Ctx, row: &EffectRow, repo: &RepoName) {
     }
 }
 
-async fn read(client: &Client, row: &EffectRow, repo: &RepoName, number: i64) -> Result<Seen, GitHubError> {
+async fn read(client: &Client, row: &EffectRow, repo: &RepoName) -> Result<Seen, GitHubError> {
     let reader = client.reader();
     let acting = reader.whoami().await?.user.login;
-    let pull = reader.pull(repo, PullNumber(number)).await?;
-    if pull.moved_to.is_some() {
-        return Err(GitHubError::Moved { to: pull.moved_to });
-    }
-    let comments = reader.comments(repo, number).await?;
-    let is_own = |comment: &Comment| {
-        let (Some(head), Some(body)) = (&row.head, &comment.body) else { return false };
-        let author = comment.user.as_ref().map(|user| user.login.as_str());
-        outgoing::is_own(head, &row.account, author, body.as_data())
-    };
-    let mut own: Vec<Comment> = comments.into_iter().filter(is_own).collect();
-    own.sort_by_key(|comment| comment.id);
-    let deleted_since = match row.intent_at {
-        Some(at) if own.is_empty() && row.state == State::Intended => {
-            let events = reader.timeline(repo, number).await?;
-            events.iter().any(|event| {
-                event.event.as_deref() == Some("comment_deleted")
-                    && event.created_at.is_none_or(|deleted| deleted >= at - CLOCKS)
-            })
-        }
-        Some(_) | None => false,
-    };
+    let deed = row.to_do();
+    let item = item(&reader, row, &deed, repo).await?;
+    let found = trace::of(&reader, row, &deed, repo, &item).await?;
     let limited_until = client.budget().into_iter().filter_map(|budget| budget.paused_until).max();
-    Ok(Seen { subject: subject(&pull.value), own, acting, deleted_since, limited_until })
+    Ok(Seen { subject: standing(&item), found, acting, limited_until })
 }
 
-fn subject(pull: &Pull) -> Sighting {
-    Sighting {
-        head: pull.head.sha.clone(),
-        open: Some(pull.state == "open" && pull.merged_at.is_none()),
-        updated_at: pull.updated_at,
+/// Reads the subject: whatever names a commit is about a pull request.
+async fn item(reader: &Reader, row: &EffectRow, deed: &Deed, repo: &RepoName) -> Result<Item, GitHubError> {
+    let Some(number) = row.number else { return Ok(Item::None) };
+    let is_pull = row.head.is_some() && !matches!(deed, Deed::Close { what: Closes::Issue, .. });
+    if is_pull {
+        let pull = reader.pull(repo, PullNumber(number)).await?;
+        if pull.moved_to.is_some() {
+            return Err(GitHubError::Moved { to: pull.moved_to });
+        }
+        return Ok(Item::Pull(Box::new(pull.value)));
+    }
+    let issue = reader.issue(repo, number).await?;
+    if issue.moved_to.is_some() {
+        return Err(GitHubError::Moved { to: issue.moved_to });
+    }
+    Ok(Item::Issue(Box::new(issue.value)))
+}
+
+fn standing(item: &Item) -> Standing {
+    match item {
+        Item::Pull(pull) => Standing::Pull {
+            sighting: Sighting {
+                head: pull.head.sha.clone(),
+                open: Some(pull.state == "open" && pull.merged_at.is_none()),
+                updated_at: pull.updated_at,
+            },
+            is_merged: pull.merged_at.is_some(),
+        },
+        Item::Issue(issue) => Standing::Issue { is_open: issue.state == "open" },
+        Item::None => Standing::Nothing,
     }
 }
 
-fn no_client(error: NoAccount) -> Fault {
+pub(super) fn no_client(error: NoAccount) -> Fault {
     let slug = match &error {
         NoAccount::NotConfigured(_) | NoAccount::SignedOut { .. } => "signed_out",
         NoAccount::Keyring(_) => "keyring",

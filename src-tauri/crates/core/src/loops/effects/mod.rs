@@ -1,9 +1,13 @@
 //! Effects: what a review or a system wants done on GitHub, judged, journalled, sent once, and read back.
 
+mod act;
+mod decide;
+mod gate;
 mod lanes;
 mod look;
 pub mod powers;
 mod send;
+mod trace;
 mod want;
 
 use std::collections::BTreeMap;
@@ -16,7 +20,7 @@ use tokio_util::sync::CancellationToken;
 
 use lanes::Lanes;
 pub use send::{Progress, Sending};
-pub use want::{entry_target, is_observed, retire, turned_stale, want_comment};
+pub use want::{Wanted, entry_target, is_observed, retire, turned_stale, want, want_comment};
 
 use super::Ctx;
 use crate::store::effects::{self, EffectRow, State, Why};

@@ -3,28 +3,36 @@
 //! Each call of [`Sending::step`] does one thing that others can see, so that a test can put the steps of
 //! two runtimes into any order. All that must outlive this process is in the row.
 
-use chrono::{DateTime, Duration, Utc};
-use steward_rules::guard::{self, Ask, EffectPermit, Hold, Holds, Next, Sighting, Step, Subject, Trace, Way};
-use steward_rules::ids::{PullNumber, RepoName};
-use steward_rules::reading::{Cause, Reading};
+use chrono::{DateTime, Utc};
+use steward_rules::deed::Deed;
+use steward_rules::engine::merge::MergePermit;
+use steward_rules::guard::{self, EffectPermit, Hold, Holds, Next, Step, Trace, Way};
+use steward_rules::reading::Reading;
 
+use super::act::{self, Answer};
+use super::decide::{Decided, decide, end, finish, judged, known_holds, settle};
 use super::look::{self, Seen};
-use super::{powers, want};
-use crate::config::Config;
-use crate::github::types::Comment;
-use crate::github::{Client, GitHubError, Wrote};
-use crate::loops::{Ctx, failpoint, pause};
+use super::trace::{Found, Made, Part};
+use super::{gate, want};
+use crate::github::{Client, Wrote};
+use crate::loops::{Ctx, failpoint};
 use crate::store::effects::{self, EffectRow, State, Why};
-use crate::store::pulls::{self, PullState};
-use crate::store::{Durability, ReadTx, StoreError, WriteTx, landings, tasks};
-
-/// After so many sendings of which nobody knows the end it is left to the person.
-const ATTEMPTS: u32 = 5;
+use crate::store::{Durability, StoreError, WriteTx};
 
 /// One effect being sent.
 pub struct Sending {
     id: i64,
     stage: Stage,
+}
+
+/// What may go out, and the way to it.
+struct Going {
+    client: Client,
+    permit: EffectPermit,
+    /// The write that is left of a deed of several.
+    part: Option<Part>,
+    /// A merge has the gate's word as well.
+    gate: Option<MergePermit>,
 }
 
 /// Whether there is more to do now.
@@ -39,22 +47,11 @@ enum Stage {
     /// Read GitHub and decide.
     Look,
     /// The intent is written down.
-    Send { client: Client, permit: EffectPermit, content: String },
+    Send(Box<Going>),
     /// GitHub's answer, or none, is to be written down.
-    Answered(Box<Wrote<Comment>>),
+    Answered(Box<Answer>),
     /// Others of our own comments are taken back, then it is looked again.
     TakeBack { client: Client, keep: u64, rest: Vec<u64> },
-}
-
-/// What the database decided.
-enum Decided {
-    /// With the text that was judged and journalled: the row may have another one by now than when the look
-    /// at GitHub began.
-    Go {
-        permit: EffectPermit,
-        content: String,
-    },
-    Rests,
 }
 
 impl Sending {
@@ -66,13 +63,14 @@ impl Sending {
     pub async fn step(&mut self, ctx: &Ctx) -> Result<Progress, StoreError> {
         match std::mem::replace(&mut self.stage, Stage::Look) {
             Stage::Look => self.look(ctx).await,
-            Stage::Send { client, permit, content } => {
-                let wrote = client.writer().comment(permit, &content).await;
+            Stage::Send(going) => {
+                let Going { client, permit, part, gate } = *going;
+                let answer = act::act(ctx, &client, permit, part, gate).await?;
                 failpoint::reach("effect_sent");
-                self.stage = Stage::Answered(Box::new(wrote));
+                self.stage = Stage::Answered(Box::new(answer));
                 Ok(Progress::More)
             }
-            Stage::Answered(wrote) => self.answered(ctx, *wrote).await,
+            Stage::Answered(answer) => self.answered(ctx, *answer).await,
             Stage::TakeBack { client, keep, rest } => self.take_back(ctx, client, keep, rest).await,
         }
     }
@@ -96,18 +94,37 @@ impl Sending {
             Ok(found) => found,
             Err(fault) => return self.wait(ctx, fault.why, Some(ctx.clock.now() + fault.again), false).await,
         };
-        let trace = Trace {
-            posted: row.posted.filter(|_| row.state == State::Intended).map(i64::unsigned_abs),
-            own: seen.own.iter().map(|comment| comment.id).collect(),
-            deleted_since: seen.deleted_since,
-            intended_at: row.intent_at.filter(|_| row.state == State::Intended),
-            looked: row.looks,
-        };
         failpoint::reach("effect_read");
+        let intended_at = row.intent_at.filter(|_| row.state == State::Intended);
+        let posted = row.posted.filter(|_| row.state == State::Intended).map(i64::unsigned_abs);
+        let blank =
+            Trace { posted: None, own: Vec::new(), deleted_since: false, intended_at, looked: row.looks };
+        let (trace, part) = match &seen.found {
+            Found::Comments { own, deleted_since } => {
+                let own = own.iter().map(|comment| comment.id).collect();
+                (Trace { posted, own, deleted_since: *deleted_since, ..blank }, None)
+            }
+            Found::Not => (blank, None),
+            // The part that is left was not sent yet, or is not shown yet: the next reading tells.
+            Found::Part(part) => {
+                (Trace { intended_at: row.part_sent(&part.name()), ..blank }, Some(part.clone()))
+            }
+            Found::Done(made) => {
+                finish(ctx, id, made.clone()).await?;
+                return Ok(Progress::Rests);
+            }
+            Found::Undone(why) => return self.removed(ctx, Why::new("removed", why.clone())).await,
+            Found::Against(why) => {
+                let why = why.clone();
+                let state = if why.slug == "cannot_rerun" { State::Failed } else { State::Obsolete };
+                ctx.store.write(Durability::Full, move |tx| end(tx, id, state, &why)).await?;
+                return Ok(Progress::Rests);
+            }
+        };
         match guard::follow(&trace, &ctx.accounts.options().patience, ctx.clock.now()) {
             Next::Keep { keep, take_back } if take_back.is_empty() => {
-                let address = seen.address(keep);
-                finish(ctx, id, keep, address).await?;
+                let address = seen.found.address(keep);
+                finish(ctx, id, Made { id: Some(keep), address }).await?;
                 Ok(Progress::Rests)
             }
             Next::Keep { keep, take_back } => {
@@ -120,22 +137,61 @@ impl Sending {
             }
             Next::Removed => {
                 let why = Why::new("removed", "it may have been there, and somebody deleted a comment since");
-                let removed = move |tx: &WriteTx<'_>| match effects::removed(tx, id, &why)? {
-                    true => want::suggest(tx, id, None),
-                    false => Ok(()),
-                };
-                ctx.store.write(Durability::Full, removed).await?;
-                Ok(Progress::Rests)
+                self.removed(ctx, why).await
             }
-            Next::Send => match decide(ctx, id, seen).await? {
-                Decided::Go { permit, content } => {
-                    failpoint::reach("effect_intended");
-                    self.stage = Stage::Send { client, permit, content };
-                    Ok(Progress::More)
-                }
-                Decided::Rests => Ok(Progress::Rests),
-            },
+            Next::Send => self.decided(ctx, &row, client, seen, part).await,
         }
+    }
+
+    /// Nothing under way can bring it there any more: it is judged, and goes out.
+    async fn decided(
+        &mut self,
+        ctx: &Ctx,
+        row: &EffectRow,
+        client: Client,
+        seen: Seen,
+        part: Option<Part>,
+    ) -> Result<Progress, StoreError> {
+        let (id, deed) = (self.id, row.to_do());
+        // The gate's word is read last, so that it is as fresh as can be when the merge goes out.
+        let gate = match &deed {
+            Deed::Merge { .. } => match gate::pass(ctx, row).await? {
+                gate::Pass::Permit(permit) => Some(permit),
+                gate::Pass::Not(state, why) => {
+                    ctx.store.write(Durability::Full, move |tx| end(tx, id, state, &why)).await?;
+                    return Ok(Progress::Rests);
+                }
+                gate::Pass::Later(why, until) => return self.wait(ctx, why, Some(until), false).await,
+            },
+            Deed::Comment { .. }
+            | Deed::Rerun { .. }
+            | Deed::RetryVerdict { .. }
+            | Deed::DeleteBranch { .. }
+            | Deed::Label { .. }
+            | Deed::Close { .. }
+            | Deed::OpenPull { .. }
+            | Deed::Push { .. }
+            | Deed::Report { .. } => None,
+        };
+        match decide(ctx, id, seen, deed, part.as_ref()).await? {
+            Decided::Go(permit) => {
+                failpoint::reach("effect_intended");
+                self.stage = Stage::Send(Box::new(Going { client, permit, part, gate }));
+                Ok(Progress::More)
+            }
+            Decided::Again => Ok(Progress::More),
+            Decided::Rests => Ok(Progress::Rests),
+        }
+    }
+
+    async fn removed(&self, ctx: &Ctx, why: Why) -> Result<Progress, StoreError> {
+        let id = self.id;
+        let removed = move |tx: &WriteTx<'_>| match effects::removed(tx, id, &why)? {
+            true => want::suggest(tx, id, None),
+            false => Ok(()),
+        };
+        ctx.store.write(Durability::Full, removed).await?;
+        Ok(Progress::Rests)
     }
 
     /// Judges by what the database knows; false when that settles it. What may have been sent is looked
@@ -146,7 +202,7 @@ impl Sending {
             .store
             .read(move |tx| {
                 let Some(row) = effects::get(tx, id)? else { return Ok((None, false)) };
-                let holds = known_holds(tx, &row)?;
+                let holds = known_holds(tx, &config, &row)?;
                 let way = judged(tx, &config, &row, Step::Send, &holds, now)?;
                 let paused = holds.paused.map(|why| Way::Wait(Hold::Paused { why }));
                 let intended = row.state == State::Intended;
@@ -164,35 +220,36 @@ impl Sending {
         }
     }
 
-    async fn answered(&mut self, ctx: &Ctx, wrote: Wrote<Comment>) -> Result<Progress, StoreError> {
-        let (id, now) = (self.id, ctx.clock.now());
-        match wrote {
-            Wrote::Done(comment) => {
-                let address = comment.html_url.filter(|url| url.starts_with("http"));
+    async fn answered(&mut self, ctx: &Ctx, answer: Answer) -> Result<Progress, StoreError> {
+        let id = self.id;
+        match answer {
+            Answer::Posted { id: made, address } => {
                 ctx.store
-                    .write(Durability::Full, move |tx| {
-                        effects::posted(tx, id, comment.id, address.as_deref())
-                    })
+                    .write(Durability::Full, move |tx| effects::posted(tx, id, made, address.as_deref()))
                     .await?;
                 failpoint::reach("effect_posted");
                 // Another runtime of this account may have said it in the same moment.
                 Ok(Progress::More)
             }
-            Wrote::NotYet { until } => {
+            Answer::Done(made) => {
+                failpoint::reach("effect_posted");
+                finish(ctx, id, made).await?;
+                Ok(Progress::Rests)
+            }
+            Answer::More => {
+                failpoint::reach("effect_posted");
+                Ok(Progress::More)
+            }
+            Answer::NotYet { until } => {
                 self.give_back(ctx, Why::new("apart", "two writes are at least a second apart"), until).await
             }
-            Wrote::Refused(error) => match error {
-                GitHubError::Gone | GitHubError::Validation { .. } => {
-                    fail(ctx, id, look::why(&error)).await?;
-                    Ok(Progress::Rests)
-                }
-                error => {
-                    let again = look::again(&error, now);
-                    self.give_back(ctx, look::why(&error), now + again).await
-                }
-            },
-            Wrote::Unclear(error) => {
-                let why = Why::new("unclear", format!("GitHub may have done it: {error}"));
+            Answer::Later { why, until } => self.give_back(ctx, why, until).await,
+            Answer::End { state, why } => {
+                ctx.store.write(Durability::Full, move |tx| end(tx, id, state, &why)).await?;
+                Ok(Progress::Rests)
+            }
+            Answer::Unclear(said) => {
+                let why = Why::new("unclear", format!("GitHub may have done it: {said}"));
                 ctx.store.write(Durability::Full, move |tx| effects::hold(tx, id, &why, None, false)).await?;
                 // It is looked for at once.
                 Ok(Progress::More)
@@ -217,7 +274,7 @@ impl Sending {
                     acting: Reading::known(row.account.clone()),
                     // The client paces it.
                     sent: Vec::new(),
-                    ..known_holds(tx, &row)?
+                    ..known_holds(tx, &config, &row)?
                 };
                 let way = judged(tx, &config, &row, Step::TakeBack, &holds, now)?;
                 if let Some(Way::Go(_)) = way {
@@ -234,7 +291,7 @@ impl Sending {
             }
             // Nothing may go out here any more, not even a deletion: what is there stays.
             Some(Way::Suggest | Way::Refuse(_) | Way::Obsolete(_)) | None => {
-                finish(ctx, id, keep, None).await?;
+                finish(ctx, id, Made { id: Some(keep), address: None }).await?;
                 return Ok(Progress::Rests);
             }
         };
@@ -284,164 +341,4 @@ impl Sending {
 /// Whatever GitHub asks for, nothing is put off for longer than [`guard::is_due`] believes.
 fn bounded(ctx: &Ctx, until: DateTime<Utc>) -> DateTime<Utc> {
     until.min(ctx.clock.now() + guard::LONGEST_WAIT)
-}
-
-/// Judges with everything that was read, and writes the intent down in the same transaction: what the
-/// database says of pause, powers and staleness at that moment is what counts.
-async fn decide(ctx: &Ctx, id: i64, seen: Seen) -> Result<Decided, StoreError> {
-    let (config, now) = (ctx.config(), ctx.clock.now());
-    ctx.store
-        .write(Durability::Full, move |tx| {
-            let Some(row) = effects::get(tx, id)? else { return Ok(Decided::Rests) };
-            let holds = Holds {
-                subject: guard::believed(&seen.subject, &known_subject(tx, &row)?),
-                acting: Reading::known(seen.acting),
-                limited_until: seen.limited_until,
-                ..known_holds(tx, &row)?
-            };
-            let way = judged(tx, &config, &row, Step::Send, &holds, now)?;
-            let Some(permit) = settle(tx, id, way)? else { return Ok(Decided::Rests) };
-            if row.attempt >= ATTEMPTS {
-                end(
-                    tx,
-                    id,
-                    State::Failed,
-                    &Why::new("gave_up", format!("{ATTEMPTS} sendings had no clear end")),
-                )?;
-                return Ok(Decided::Rests);
-            }
-            Ok(match effects::intend(tx, id)? {
-                Some(_) => Decided::Go { permit, content: row.content },
-                None => Decided::Rests,
-            })
-        })
-        .await
-}
-
-/// Writes down what the guard decided; the permit when it may go.
-fn settle(tx: &WriteTx<'_>, id: i64, way: Option<Way>) -> Result<Option<EffectPermit>, StoreError> {
-    match way {
-        Some(Way::Go(permit)) => return Ok(Some(permit)),
-        Some(Way::Suggest) => {
-            if effects::suggest(tx, id)? {
-                want::suggest(tx, id, None)?;
-            }
-        }
-        Some(Way::Wait(hold)) => {
-            let why = Why::new(hold.slug(), hold.message());
-            let until = match &hold {
-                Hold::Unread { .. } => Some(tx.now() + look::SOON),
-                hold => hold.until(),
-            };
-            effects::hold(tx, id, &why, until, false)?;
-        }
-        Some(Way::Refuse(refusal)) => match refusal {
-            guard::Refusal::Observed => {
-                end(tx, id, State::Obsolete, &Why::new(refusal.slug(), refusal.message()))?;
-            }
-            guard::Refusal::Account { .. } | guard::Refusal::Frozen { .. } => {
-                end(tx, id, State::Failed, &Why::new(refusal.slug(), refusal.message()))?;
-            }
-        },
-        Some(Way::Obsolete(gone)) => {
-            end(tx, id, State::Obsolete, &Why::new(gone.slug(), gone.message()))?;
-        }
-        None => {
-            let why = Why::new("unreadable", "the journal's row names no repository");
-            end(tx, id, State::Failed, &why)?;
-        }
-    }
-    Ok(None)
-}
-
-/// Ends it; what failed stays before the person, what is of no use any more does not.
-fn end(tx: &WriteTx<'_>, id: i64, state: State, why: &Why) -> Result<(), StoreError> {
-    if !effects::end(tx, id, state, why)? {
-        return Ok(());
-    }
-    match state {
-        State::Failed => want::suggest(tx, id, None),
-        State::Wanted
-        | State::Suggested
-        | State::Approved
-        | State::Intended
-        | State::Done
-        | State::Dismissed
-        | State::Obsolete => want::retire(tx, id, None),
-    }
-}
-
-async fn fail(ctx: &Ctx, id: i64, why: Why) -> Result<(), StoreError> {
-    ctx.store.write(Durability::Full, move |tx| end(tx, id, State::Failed, &why)).await
-}
-
-async fn finish(ctx: &Ctx, id: i64, made: u64, address: Option<String>) -> Result<(), StoreError> {
-    ctx.store
-        .write(Durability::Full, move |tx| {
-            if effects::finish(tx, id, made, address.as_deref())? {
-                want::retire(tx, id, Some("sent"))?;
-            }
-            failpoint::reach("effect_finishing");
-            Ok::<_, StoreError>(())
-        })
-        .await?;
-    failpoint::reach("effect_done");
-    Ok(())
-}
-
-/// The guard's word on an effect; `None` for a row that names no repository.
-fn judged(
-    tx: &ReadTx<'_>,
-    config: &Config,
-    row: &EffectRow,
-    step: Step,
-    holds: &Holds,
-    now: DateTime<Utc>,
-) -> Result<Option<Way>, StoreError> {
-    let Some(repo) = RepoName::parse(&row.repository) else { return Ok(None) };
-    let power = powers::read(tx, config)?.in_force.of(&row.host, &repo);
-    let ask = Ask {
-        class: row.class,
-        host: row.host.clone(),
-        repo,
-        number: row.number,
-        head: row.head.clone(),
-        account: row.account.clone(),
-        approved: row.is_approved(),
-        turned_down: row.turned_down,
-        step,
-    };
-    Ok(Some(guard::judge(&ask, &power, holds, now)))
-}
-
-/// How the subject stood when the observer and the task of its review last heard of it.
-fn known_subject(tx: &ReadTx<'_>, row: &EffectRow) -> Result<Vec<Sighting>, StoreError> {
-    let (Some(repo), Some(number)) = (RepoName::parse(&row.repository), row.number) else {
-        return Ok(Vec::new());
-    };
-    let observed = pulls::find(tx, &row.host, &repo, PullNumber(number))?.map(|pull| Sighting {
-        head: pull.head,
-        open: Some(pull.state == PullState::Open),
-        updated_at: Some(pull.updated_at),
-    });
-    let reviewed = tasks::find_by_pull(tx, &row.host, &repo, PullNumber(number))?
-        .and_then(|task| Some(Sighting { head: task.head?, open: None, updated_at: task.pull_updated_at }));
-    Ok(observed.into_iter().chain(reviewed).collect())
-}
-
-/// What the database knows of what may hold an effect back.
-fn known_holds(tx: &ReadTx<'_>, row: &EffectRow) -> Result<Holds, StoreError> {
-    let frozen = match RepoName::parse(&row.repository) {
-        Some(repo) => landings::frozen(tx, &row.host, &repo)?.map(|freeze| freeze.why),
-        None => None,
-    };
-    Ok(Holds {
-        paused: pause::current(tx)?.map(|paused| paused.why),
-        frozen,
-        subject: Reading::<Subject>::unread(Cause::NotReadYet, "the subject"),
-        stale: row.stale,
-        acting: Reading::unread(Cause::NotReadYet, "the account"),
-        limited_until: None,
-        sent: effects::sent_since(tx, &row.host, tx.now() - Duration::hours(1))?,
-    })
 }

@@ -1,15 +1,18 @@
-//! How an effect begins: a published review of a pull request wants to be told there.
+//! How an effect begins: a published review wants to be told, or a system wants a deed done.
 
+use steward_rules::deed::{Branches, Deed, Needs};
 use steward_rules::guard::{self, Ask, Holds, Step, Subject as SubjectNow, Way};
-use steward_rules::ids::{RepoName, ReviewId};
+use steward_rules::ids::{RepoName, ReviewId, Sha};
 use steward_rules::outgoing::{self, CommentInput};
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::reading::Reading;
 use steward_rules::untrusted::Untrusted;
+use steward_rules::wording;
 
-use super::powers;
+use super::look;
+use super::powers::{self, Powers};
 use crate::config::Config;
-use crate::store::effects::{self, NewEffect, Start, State, Subject, Why};
+use crate::store::effects::{self, EffectRow, NewEffect, Start, State, Subject, Why};
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::reviews::{ReviewRecord, ReviewState, StaleReason};
 use crate::store::{ReadTx, StoreError, WriteTx, findings, gates, landings, reviews};
@@ -22,10 +25,218 @@ pub fn entry_target(id: i64) -> String {
     format!("effect/{id}")
 }
 
+/// A deed that a system wants done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    pub class: EffectClass,
+    pub deed: Deed,
+    pub host: String,
+    pub repo: RepoName,
+    /// The issue or pull request.
+    pub number: Option<i64>,
+    /// The head it was decided for: whatever names one is about a pull request.
+    pub head: Option<Sha>,
+    /// Why, in one line for the person.
+    pub line: String,
+}
+
 /// The same effect on the same head has the same key for ever.
 fn key(class: EffectClass, subject: &Subject, head: &str) -> String {
     let place = format!("{}/{}", subject.host, subject.repository).to_ascii_lowercase();
     format!("{}:{place}#{}@{head}", class.as_str(), subject.pull)
+}
+
+/// A deed is wanted: it goes out by itself, waits for the person, or, in a repository that is observed or not
+/// watched, neither. The number of its row in the journal; wanting the same again changes nothing, whatever
+/// became of it. Belongs into the transaction that decides.
+pub fn want(tx: &WriteTx<'_>, config: &Config, wanted: &Wanted) -> Result<Option<i64>, StoreError> {
+    let Wanted { class, host, repo, number, head, .. } = wanted;
+    let Some(account) = account(config, host, repo) else { return Ok(None) };
+    let before = match number {
+        Some(number) => effects::of_item(tx, host, repo, *number)?,
+        None => Vec::new(),
+    };
+    let (deed, flaw) = match outgoing::fit(wanted.deed.clone()) {
+        Ok(deed) => (deed, None),
+        Err(unfit) => (unfit.shown, Some(Why::new(unfit.why.slug(), unfit.why.to_string()))),
+    };
+    // A report is replaced when it says something else, however often it is made.
+    let last = before.iter().rev().find(|row| row.state == State::Done && row.class == *class);
+    if let (Deed::Report { .. }, Some(last)) = (&deed, last)
+        && last.deed.as_ref() == Some(&deed)
+    {
+        return Ok(Some(last.id));
+    }
+    let key = format!(
+        "{}:{}#{}@{}:{}",
+        class.as_str(),
+        format!("{host}/{repo}").to_ascii_lowercase(),
+        number.map_or_else(|| "-".to_owned(), |number| number.to_string()),
+        head.as_ref().map_or("-", Sha::as_str),
+        deed.key(round(&deed, &before)),
+    );
+    let known = effects::of_key(tx, &key)?;
+    if let Some(known) = &known
+        && stands(known, &deed, &account, tx.now())
+    {
+        return Ok(Some(known.id));
+    }
+    let powers = powers::read(tx, config)?;
+    let power = powers.in_force.of(host, repo);
+    let subject = match (deed.needs(), head) {
+        (Needs::Open, Some(head)) => SubjectNow::Open(head.clone()),
+        (Needs::Merged, Some(head)) => SubjectNow::Merged(head.clone()),
+        (Needs::Open | Needs::Merged, None) => SubjectNow::OpenIssue,
+        (Needs::Nothing, _) => SubjectNow::Nothing,
+    };
+    let ask = Ask {
+        class: *class,
+        deed: deed.clone(),
+        host: host.clone(),
+        repo: repo.clone(),
+        number: *number,
+        head: head.clone(),
+        account: account.clone(),
+        approved: false,
+        turned_down: known.as_ref().is_some_and(|known| known.turned_down),
+        step: Step::Send,
+    };
+    // Only the power and the policy decide here; whatever may hold it back is read when it is sent.
+    let holds = Holds {
+        paused: None,
+        frozen: landings::frozen(tx, host, repo)?.map(|freeze| freeze.why),
+        subject: Reading::known(subject),
+        branches: branches(&powers, config, host, repo),
+        stale: None,
+        acting: Reading::known(account.clone()),
+        limited_until: None,
+        sent: Vec::new(),
+    };
+    let start = match guard::judge(&ask, &power, &holds, tx.now()) {
+        Way::Go(permit) => {
+            // Nothing is sent from inside a transaction: the row is the wish, and is judged again.
+            drop(permit);
+            Start::Wanted
+        }
+        Way::Suggest => Start::Suggested,
+        Way::Wait(_) => Start::Wanted,
+        Way::Refuse(refusal) => {
+            if refusal != guard::Refusal::Observed {
+                tracing::warn!(key, why = refusal.message(), "an effect is not wanted");
+            }
+            return Ok(None);
+        }
+        Way::Obsolete(_) => return Ok(None),
+    };
+    let start = flaw.map_or(start, Start::Failed);
+    if deed.replaces_older() {
+        replace(tx, &before, *class, &deed, &key)?;
+    }
+    let new = NewEffect {
+        key,
+        class: *class,
+        host: host.clone(),
+        repository: repo.to_string(),
+        number: *number,
+        head: head.clone(),
+        account,
+        review: None,
+        content: deed.text().to_owned(),
+        deed: Some(deed),
+        line: Some(Untrusted::new(wanted.line.as_str()).one_line(200)).filter(|line| !line.is_empty()),
+        start: start.clone(),
+    };
+    let (id, changed) = effects::put(tx, &new)?;
+    if changed {
+        match start {
+            Start::Wanted => retire(tx, id, None)?,
+            Start::Suggested | Start::Failed(_) => suggest(tx, id, None)?,
+        }
+    }
+    Ok(Some(id))
+}
+
+/// How often the subject was spoken to, or its report replaced, before: a new round may close or label anew
+/// what a person opened again.
+fn round(deed: &Deed, before: &[EffectRow]) -> usize {
+    let is_report = matches!(deed, Deed::Report { .. });
+    let counts = |row: &&EffectRow| match row.to_do() {
+        Deed::Comment { .. } => !is_report && row.class != EffectClass::CommentReview,
+        Deed::Report { .. } => is_report,
+        Deed::Rerun { .. }
+        | Deed::RetryVerdict { .. }
+        | Deed::Merge { .. }
+        | Deed::DeleteBranch { .. }
+        | Deed::Label { .. }
+        | Deed::Close { .. }
+        | Deed::OpenPull { .. }
+        | Deed::Push { .. } => false,
+    };
+    before.iter().filter(|row| row.state == State::Done).filter(counts).count()
+}
+
+/// True when a row is what is wanted, so that nothing is to be changed: also a no of the person, and what failed
+/// a short while ago.
+fn stands(row: &EffectRow, deed: &Deed, account: &str, now: chrono::DateTime<chrono::Utc>) -> bool {
+    match row.state {
+        State::Intended | State::Done => return true,
+        State::Obsolete => return false,
+        State::Wanted | State::Suggested | State::Approved | State::Failed | State::Dismissed => {}
+    }
+    if row.state == State::Failed && row.why.as_deref() == Some("unprocessable") && deed.kind() == "merge" {
+        return false;
+    }
+    let is_same = row.deed.as_ref() == Some(deed) && row.account.eq_ignore_ascii_case(account);
+    let is_over = || row.outcome_at.is_none_or(|at| now - at >= look::LATER);
+    is_same && !(row.state == State::Failed && !row.turned_down && is_over())
+}
+
+/// Ends what was wanted of the same kind on the same subject and was not sent.
+fn replace(
+    tx: &WriteTx<'_>,
+    before: &[EffectRow],
+    class: EffectClass,
+    deed: &Deed,
+    key: &str,
+) -> Result<(), StoreError> {
+    let older = before.iter().filter(|row| {
+        let waits = matches!(row.state, State::Wanted | State::Suggested | State::Approved | State::Failed);
+        waits && row.class == class && row.key != key && row.to_do().kind() == deed.kind()
+    });
+    for row in older {
+        if row.state == State::Failed {
+            retire(tx, row.id, None)?;
+            continue;
+        }
+        let why = Why::new("replaced", "a newer one took its place");
+        if effects::end(tx, row.id, State::Obsolete, &why)? {
+            retire(tx, row.id, None)?;
+        }
+    }
+    Ok(())
+}
+
+/// The branches of a repository that deeds may touch, as far as the policy is in force.
+pub(super) fn branches(powers: &Powers, config: &Config, host: &str, repo: &RepoName) -> Branches {
+    let policy = config.repository(repo).map(|repository| powers.policy(host, repository));
+    policy.as_ref().map(Branches::from).unwrap_or_default()
+}
+
+/// True for an end that the engine takes up by itself: the next rung of its ladder, or another try, which it
+/// counts (engine.md 4.6 and 5).
+pub(super) fn is_the_engines(tx: &ReadTx<'_>, id: i64, why: &Why) -> Result<bool, StoreError> {
+    let Some(deed) = effects::get(tx, id)?.and_then(|row| row.deed) else { return Ok(false) };
+    Ok(match deed {
+        Deed::Rerun { .. } | Deed::RetryVerdict { .. } => why.slug == "cannot_rerun",
+        Deed::Merge { .. } => why.slug == "unprocessable",
+        Deed::Comment { .. }
+        | Deed::DeleteBranch { .. }
+        | Deed::Label { .. }
+        | Deed::Close { .. }
+        | Deed::OpenPull { .. }
+        | Deed::Push { .. }
+        | Deed::Report { .. } => false,
+    })
 }
 
 /// A fresh review of a pull request was published: its comment is wanted, suggested, or, in a repository
@@ -43,6 +254,8 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
     let key = key(EffectClass::CommentReview, &subject, review.sha.as_str());
     let ask = Ask {
         class: EffectClass::CommentReview,
+        // What it says is composed below, once it is known that it may be said.
+        deed: Deed::Comment { body: String::new() },
         host: subject.host.clone(),
         repo,
         number: Some(subject.pull.0),
@@ -57,6 +270,7 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
         paused: None,
         frozen: landings::frozen(tx, &subject.host, &ask.repo)?.map(|freeze| freeze.why),
         subject: Reading::known(SubjectNow::Open(review.sha.clone())),
+        branches: Branches::default(),
         stale: None,
         acting: Reading::known(account.clone()),
         limited_until: None,
@@ -97,6 +311,8 @@ pub fn want_comment(tx: &WriteTx<'_>, config: &Config, review: ReviewId) -> Resu
         account,
         review: Some(review.id),
         content,
+        deed: None,
+        line: None,
         start: start.clone(),
     };
     let (id, changed) = effects::put(tx, &new)?;
@@ -131,7 +347,16 @@ pub(super) fn suggest(tx: &WriteTx<'_>, id: i64, review: Option<&ReviewRecord>) 
     };
     let number = row.number.map_or_else(String::new, |number| format!("#{number}"));
     let place = format!("{}{number}", row.repository);
-    let title = review.map_or_else(String::new, |review| Untrusted::new(review.title.as_str()).one_line(120));
+    let title = match (review, &row.deed) {
+        (_, Some(deed)) => {
+            let line = row.line.as_ref().map(|line| format!(": {line}")).unwrap_or_default();
+            format!("{}{line}", wording::effect::deed(deed, &place))
+        }
+        (Some(review), None) => {
+            format!("Comment the review of {place}: {}", Untrusted::new(review.title.as_str()).one_line(120))
+        }
+        (None, None) => format!("Comment the review of {place}: "),
+    };
     let word = match row.state {
         State::Failed => "not sent",
         State::Wanted
@@ -146,7 +371,7 @@ pub(super) fn suggest(tx: &WriteTx<'_>, id: i64, review: Option<&ReviewRecord>) 
         kind: ENTRY,
         subject: row.task.map_or_else(|| format!("effect:{id}"), |task| format!("task:{task}")),
         target: entry_target(id),
-        title: format!("Comment the review of {place}: {title}"),
+        title: Untrusted::new(title).one_line(300),
         source: Untrusted::new(place).one_line(200),
         chip: word.to_owned(),
     };

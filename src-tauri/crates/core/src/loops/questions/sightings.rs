@@ -194,13 +194,8 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight, since: DateTime<Utc>) -> Result<()
         PaneState::Unknown { .. } | PaneState::Unwatchable => return Ok(()),
         PaneState::Working | PaneState::Idle | PaneState::Error { .. } => None,
     };
-    let open = match sight.member.pane.as_deref() {
-        Some(pane) => needs::open_in_pane(tx, sight.member.host.as_deref(), pane)?,
-        // Thrum reads its screen by its name, and says no pane.
-        None => needs::open_without_pane(tx, &sight.key)?,
-    };
-    needs::forget_dropped(tx, &sight.key, shown.map(|prompt| prompt.hash.as_str()))?;
-    for row in open {
+    let Some(pane) = sight.member.pane.as_deref() else { return Ok(()) };
+    for row in needs::open_in_pane(tx, sight.member.host.as_deref(), pane)? {
         let of_prompt = match row.origin {
             Origin::Pane => true,
             Origin::Hook => row.place.prompt.is_some(),
@@ -219,22 +214,13 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight, since: DateTime<Utc>) -> Result<()
             close(tx, &row, NeedState::Gone)?;
         }
     }
-    let Some(prompt) = shown else { return Ok(()) };
-    if is_settled(tx, sight, &prompt.hash, since)? {
-        return Ok(());
-    }
-    raise(tx, &asking(sight, prompt)?).map(drop)
-}
-
-/// True when the owner is done with a prompt that stands there still: he has answered it, and the key is on its
-/// way, or went after this look began; or he put it away.
-fn is_settled(tx: &WriteTx<'_>, sight: &Sight, seen: &str, since: DateTime<Utc>) -> Result<bool, StoreError> {
-    if needs::is_dropped(tx, &sight.key, seen)? {
-        return Ok(true);
-    }
-    match sight.member.pane.as_deref() {
-        Some(pane) => needs::is_answered(tx, sight.member.host.as_deref(), pane, seen, since),
-        None => Ok(false),
+    match shown {
+        // The owner has answered it, and the key is on its way, or went after this look began.
+        Some(prompt) if needs::is_answered(tx, sight.member.host.as_deref(), pane, &prompt.hash, since)? => {
+            Ok(())
+        }
+        Some(prompt) => raise(tx, &asking(sight, prompt)?).map(drop),
+        None => Ok(()),
     }
 }
 
@@ -302,7 +288,7 @@ fn say(tx: &WriteTx<'_>, tick: &Tick, sights: &[Sight], looked: &[Looked]) -> Re
     }
     let mut lines = Vec::new();
     for (sight, one) in sights.iter().zip(looked) {
-        let condition = key(&sight.member.agent, sight.member.host.as_deref());
+        let condition = key(&sight.member.agent);
         let target = format!("roster/{}", sight.key);
         match &one.watchable {
             Watchable::No(why) => {

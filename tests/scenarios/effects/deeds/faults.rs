@@ -1,0 +1,93 @@
+//! What GitHub and the line do to each deed: one effect, however its answer was lost.
+
+use steward_github_double::Fault;
+
+use super::*;
+
+#[tokio::test]
+async fn a_lost_answer_is_looked_for_and_the_deed_is_done_once() {
+    for kind in KINDS {
+        for fault in [
+            Fault::LostReply,
+            Fault::Cut,
+            Fault::Status(500),
+            Fault::Status(502),
+            Fault::StatusAfterEffect(502),
+            Fault::Truncated,
+            Fault::Html,
+        ] {
+            let (operation, part) = kind.operation();
+            let is_git = operation == "git-receive-pack";
+            if is_git && !matches!(fault, Fault::LostReply | Fault::Cut | Fault::Status(_)) {
+                continue;
+            }
+            let name = format!("{kind:?} {fault:?}");
+            let scene = Scene::new();
+            let office = acting(&scene, kind).await;
+            let id = office.want(scene.wanted(&office, kind)).await.unwrap();
+            scene.world.when(operation).containing(part).answers(fault);
+            let row = office.carry(id).await;
+            assert_eq!(scene.world.faults_left(), 0, "{name}");
+            assert_eq!(stands(&row), (State::Done, None), "{name}: {row:?}");
+            assert_eq!(scene.times(kind), 1, "{name}");
+            office.trail().await;
+            let _ = scene.world.take_violations();
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_limit_spends_nothing_and_the_deed_goes_out_after_it() {
+    use steward_github_double::Retry as Says;
+    for kind in KINDS.into_iter().filter(|kind| kind.operation().0 != "git-receive-pack") {
+        let scene = Scene::new();
+        let office = acting(&scene, kind).await;
+        let id = office.want(scene.wanted(&office, kind)).await.unwrap();
+        let limit = Fault::Secondary { status: 403, retry: Says::Seconds(30) };
+        scene.world.when(kind.operation().0).answers(limit);
+        let row = office.drive(id).await;
+        assert_eq!(stands(&row), (State::Wanted, Some("secondary_limited")), "{kind:?}: {row:?}");
+        assert_eq!((row.attempt, scene.times(kind)), (0, 0), "{kind:?}");
+        let row = office.carry(id).await;
+        assert_eq!((row.state, row.attempt as usize), (State::Done, kind.writes()), "{kind:?}: {row:?}");
+        assert_eq!(scene.times(kind), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_pause_holds_each_deed_and_stops_a_push_within_a_second() {
+    for kind in KINDS {
+        let scene = Scene::new();
+        let office = acting(&scene, kind).await;
+        let id = office.want(scene.wanted(&office, kind)).await.unwrap();
+        steward_core::loops::pause::pause(&office.ctx, "lunch").await.unwrap();
+        let before = scene.world.exchanges().len();
+        assert_eq!(stands(&office.drive(id).await), (State::Wanted, Some("paused")), "{kind:?}");
+        assert_eq!(scene.world.exchanges().len(), before, "{kind:?}: nothing is asked");
+        steward_core::loops::pause::resume(&office.ctx).await.unwrap();
+        assert_eq!(office.carry(id).await.state, State::Done, "{kind:?}");
+    }
+    let scene = Scene::new();
+    let office = acting(&scene, Kind::PushOver).await;
+    let id = office.want(scene.wanted(&office, Kind::PushOver)).await.unwrap();
+    let slow = Fault::Slow(Duration::from_secs(300));
+    scene.world.when("git-receive-pack").answers(slow);
+    let mut sending = Sending::new(id);
+    assert_eq!(sending.step(&office.ctx).await.unwrap(), Progress::More);
+    let ctx = office.ctx.clone();
+    let pushing = tokio::spawn(async move {
+        let more = sending.step(&ctx).await.unwrap();
+        (sending, more)
+    });
+    eventually("git is under way", async || scene.world.faults_left() == 0).await;
+    steward_core::loops::pause::pause(&office.ctx, "stop").await.unwrap();
+    let since = Instant::now();
+    let (mut sending, _) = pushing.await.unwrap();
+    assert!(since.elapsed() < Duration::from_secs(3), "{:?}", since.elapsed());
+    while sending.step(&office.ctx).await.unwrap() == Progress::More {}
+    let row = office.get(id).await;
+    assert_eq!(stands(&row), (State::Intended, Some("paused")), "{row:?}");
+    steward_core::loops::pause::resume(&office.ctx).await.unwrap();
+    assert_eq!(office.carry(id).await.state, State::Done);
+    assert_eq!(scene.times(Kind::PushOver), 1);
+}
