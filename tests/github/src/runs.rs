@@ -65,15 +65,7 @@ impl Repo {
 
 impl State {
     /// The suite of an app (and workflow, and event) at a head, made when it is not there.
-    pub(crate) fn suite_of(
-        &mut self,
-        full: &str,
-        sha: &str,
-        app: &str,
-        workflow: &str,
-        event: &str,
-        at: Moment,
-    ) -> u64 {
+    pub(crate) fn suite_of(&mut self, full: &str, [sha, app, workflow, event]: [&str; 4], at: Moment) -> u64 {
         let same = |suite: &&Suite| {
             suite.sha == sha && suite.app == app && suite.workflow == workflow && suite.event == event
         };

@@ -82,7 +82,8 @@ impl<'w> CheckVerbs<'w> {
     fn report(self, status: &str, conclusion: Option<&str>) -> u64 {
         let mut state = self.repo.state();
         let at = state.happens();
-        let suite = state.suite_of(&self.repo.name, &self.sha, &self.app, &self.workflow, &self.event, at);
+        let of = [&self.sha, &self.app, &self.workflow, &self.event].map(String::as_str);
+        let suite = state.suite_of(&self.repo.name, of, at);
         let fresh = state.fresh_id();
         let repo = state.repo_mut(&self.repo.name);
         let mine = |check: &&mut Check| check.suite == suite && check.name == self.name;

@@ -299,6 +299,23 @@ impl<'a> Parts<'a> {
     }
 }
 
+fn seen(node: RepositoryNode) -> RepositoryGlimpse {
+    let (default_branch, target) = match node.default_branch_ref {
+        Some(branch) => (Some(branch.name), branch.target),
+        None => (None, None),
+    };
+    RepositoryGlimpse {
+        full_name: node.name_with_owner,
+        private: node.is_private,
+        archived: node.is_archived,
+        permission: node.viewer_permission,
+        default_branch,
+        default_tip: target.map(|target| target.oid),
+        open_pulls: node.pull_requests.total_count,
+        open_issues: node.issues.total_count,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -318,22 +335,5 @@ mod tests {
         assert_eq!(seen, ids);
         assert_eq!(sizes, [50, 50, 50, 50, 30]);
         assert!(Parts::of(&[], 100).next().is_none());
-    }
-}
-
-fn seen(node: RepositoryNode) -> RepositoryGlimpse {
-    let (default_branch, target) = match node.default_branch_ref {
-        Some(branch) => (Some(branch.name), branch.target),
-        None => (None, None),
-    };
-    RepositoryGlimpse {
-        full_name: node.name_with_owner,
-        private: node.is_private,
-        archived: node.is_archived,
-        permission: node.viewer_permission,
-        default_branch,
-        default_tip: target.map(|target| target.oid),
-        open_pulls: node.pull_requests.total_count,
-        open_issues: node.issues.total_count,
     }
 }

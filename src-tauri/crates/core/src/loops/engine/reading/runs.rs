@@ -44,7 +44,7 @@ pub(super) async fn of(
     let verdict = match &place.policy.verdict {
         None => Listing::whole([]),
         Some(verdict) => {
-            let others = others(reader, place, name, pull, repo, verdict, &of_head).await?;
+            let others = others(reader, place, name, pull, repo, &of_head).await?;
             let app = &place.policy.required_app;
             let is_verdict = |run: &&Run| {
                 run.check.name == verdict.job
@@ -109,9 +109,9 @@ async fn others(
     name: &RepoName,
     pull: &Pull,
     repo: u64,
-    verdict: &VerdictPolicy,
     of_head: &Listing<Run>,
 ) -> Result<Listing<Run>, ReadFault> {
+    let Some(verdict) = &place.policy.verdict else { return Ok(Listing::whole([])) };
     // On a fork the verdict job cannot run.
     if pull.head.repo.as_ref().map(|head| head.id) != Some(repo) {
         return Ok(Listing::whole([]));
