@@ -23,7 +23,7 @@ const LONGEST: usize = 250;
 /// Whether git follows a folder that was renamed on one side with what is new in it on the other. Both are in
 /// use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Folders {
+pub(super) enum Folders {
     Stay,
     Follow,
 }
@@ -122,13 +122,13 @@ fn commits(
     Ok((found, tree))
 }
 
-fn tree_of(clone: &BareClone, commit: &str) -> Result<Sha, GitError> {
+pub(super) fn tree_of(clone: &BareClone, commit: &str) -> Result<Sha, GitError> {
     let name = format!("{commit}^{{tree}}");
     sha(&clone.call(&["rev-parse", "--verify", "--end-of-options", &name]).line()?, "rev-parse")
 }
 
 /// True when one commit is the other or behind it. Both are here.
-fn is_behind(clone: &BareClone, older: &Sha, newer: &Sha) -> Result<bool, GitError> {
+pub(super) fn is_behind(clone: &BareClone, older: &Sha, newer: &Sha) -> Result<bool, GitError> {
     if older == newer {
         return Ok(true);
     }
@@ -172,7 +172,7 @@ fn replayed(
     Ok(Expected { tree, conflicts, differing })
 }
 
-fn merge_tree(
+pub(super) fn merge_tree(
     clone: &BareClone,
     sides: [&Sha; 2],
     folders: Folders,
@@ -193,7 +193,7 @@ fn merge_tree(
 }
 
 /// A commit that is in no history: only a tree with something below it can be merged.
-fn commit_of(clone: &BareClone, tree: &Sha, below: Option<&Sha>) -> Result<Sha, GitError> {
+pub(super) fn commit_of(clone: &BareClone, tree: &Sha, below: Option<&Sha>) -> Result<Sha, GitError> {
     let mut args = vec!["commit-tree", tree.as_str(), "-m", "steward"];
     if let Some(below) = below {
         args.extend(["-p", below.as_str()]);
@@ -203,7 +203,7 @@ fn commit_of(clone: &BareClone, tree: &Sha, below: Option<&Sha>) -> Result<Sha, 
         call = call
             .env(&format!("GIT_{who}_NAME"), "steward")
             .env(&format!("GIT_{who}_EMAIL"), "steward@localhost")
-            .env(&format!("GIT_{who}_DATE"), "0 +0000");
+            .env(&format!("GIT_{who}_DATE"), "@0 +0000");
     }
     sha(&call.line()?, "commit-tree")
 }
