@@ -78,6 +78,19 @@ pub enum CountError {
 /// Where an entry stands, and what it says.
 type Side = BTreeMap<EntryKey, (RepoPath, [u8; 32])>;
 
+/// The files whose entries are counted by the unit; any other one is an entry itself.
+pub struct DataFiles(Globs);
+
+impl DataFiles {
+    pub fn new(policy: &EntriesPolicy) -> Self {
+        Self(Globs::new(&policy.globs))
+    }
+
+    pub fn holds(&self, path: &RepoPath) -> bool {
+        self.0.matches(path)
+    }
+}
+
 /// Compares all changed files of a change: those that stand at the merge base with those at the head.
 pub fn count(policy: &EntriesPolicy, before: &[Blob], after: &[Blob]) -> Result<EntryDiff, CountError> {
     let globs = Globs::new(&policy.globs);

@@ -1,5 +1,6 @@
 //! The steward engine: what becomes of pull requests and issues (engine.md).
 
+pub mod answer;
 pub mod checks;
 pub mod classify;
 pub mod decision;
@@ -9,6 +10,7 @@ pub mod facts;
 pub mod flag;
 pub mod hold;
 pub mod json;
+pub mod kept;
 pub mod ladder;
 pub mod landed;
 pub mod linked;

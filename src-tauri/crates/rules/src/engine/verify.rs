@@ -156,7 +156,8 @@ pub fn verify(left: &Left, policy: &Policy, of_pull: Option<&EntryDiff>) -> Resu
     Ok(())
 }
 
-fn paths(changes: &[Change], tree: &[RepoPath], policy: &Policy) -> Result<(), Refused> {
+/// Judges where the changes lie and what they are, before any tool of the repository runs over them.
+pub fn paths(changes: &[Change], tree: &[RepoPath], policy: &Policy) -> Result<(), Refused> {
     let safe = SafePaths::new(&policy.safe_paths, &policy.protected_paths);
     for change in changes {
         for path in change.old_path.iter().chain(std::iter::once(&change.path)) {

@@ -6,6 +6,7 @@ pub mod finding;
 pub mod gate;
 pub mod landed;
 pub mod review;
+pub mod task;
 
 /// `one`, `one, two`, `one, two and 3 more`.
 pub(crate) fn list(names: &[String]) -> String {
