@@ -333,13 +333,29 @@ async fn three_submissions_that_do_not_fit_end_the_run() {
 
 #[tokio::test]
 async fn an_answer_of_the_model_that_is_an_error_is_a_crash_with_its_status() {
-    for status in [400, 401, 429, 500, 529] {
+    for status in [400, 401, 500, 529] {
         let stage = Stage::new();
         let turn = Turn::error(status).header("retry-after", "0");
         let Some((outcome, _, model)) = play(&stage, vec![turn]).await else { return };
         let reason = crash(&outcome);
         assert!(reason.contains(&status.to_string()), "{status}: {reason}");
         assert!(model.turns_asked().len() <= 3, "{status}: few retries");
+    }
+}
+
+#[tokio::test]
+async fn a_limit_of_the_provider_is_no_crash_and_has_its_reset() {
+    let reset = 1_900_000_000;
+    for (credential, until) in [("made-up-key-0123456789", None), ("sk-ant-oat01-made-up", Some(reset))] {
+        let mut stage = Stage::new();
+        stage.credential = credential;
+        let turn = Turn::error(429)
+            .header("retry-after", "0")
+            .header("anthropic-ratelimit-unified-status", "rejected")
+            .header("anthropic-ratelimit-unified-reset", &reset.to_string());
+        let Some((outcome, ..)) = play(&stage, vec![get_digest(), turn]).await else { return };
+        let SeatEnd::Limited { until: found, detail } = &outcome.end else { panic!("{:?}", outcome.end) };
+        assert_eq!(found.map(|at| at.timestamp()), until, "{credential}: {detail}");
     }
 }
 

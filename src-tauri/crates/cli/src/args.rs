@@ -77,6 +77,8 @@ pub enum Command {
     /// Accounts on GitHub and the agent's key, kept in the OS keyring only.
     #[command(subcommand)]
     Auth(AuthCommand),
+    /// Merge three versions of a data file by its entries: git's merge driver.
+    MergeDriver(crate::merge_driver::Args),
     /// Watched repositories.
     #[command(subcommand)]
     Repo(RepoCommand),
@@ -560,6 +562,12 @@ pub enum McpCommand {
     /// The two tools of a watcher, on standard input and output.
     #[command(hide = true)]
     Watch,
+    /// The tools of who repairs a change, on standard input and output.
+    #[command(hide = true)]
+    Fix,
+    /// The tools of who decides about an issue, on standard input and output.
+    #[command(hide = true)]
+    Triage,
     /// Lets an agent ask the owner and fetch the answer, on standard input and output.
     Need {
         /// Who asks; the roster's member of this pane, else the login, when absent.

@@ -9,7 +9,9 @@ mod hook;
 mod inbox;
 mod mcp;
 mod mcp_need;
+mod mcp_task;
 mod mcp_watch;
+mod merge_driver;
 mod needs;
 mod notices;
 mod output;
@@ -42,6 +44,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return wrong_use(&error),
     };
+    if let Command::MergeDriver(args) = &cli.command {
+        return merge_driver::run(args);
+    }
     let runtime = match tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
@@ -72,6 +77,12 @@ async fn run(cli: Cli, out: &Output) -> Result<(), ApiError> {
         }
         Command::Mcp(McpCommand::Watch) => {
             mcp_watch::run().await.map_err(|e| ApiError::new(ErrorCode::Internal, format!("{e:#}")))
+        }
+        Command::Mcp(McpCommand::Fix) => {
+            mcp_task::fix().await.map_err(|e| ApiError::new(ErrorCode::Internal, format!("{e:#}")))
+        }
+        Command::Mcp(McpCommand::Triage) => {
+            mcp_task::triage().await.map_err(|e| ApiError::new(ErrorCode::Internal, format!("{e:#}")))
         }
         Command::Config(command) => config::run(&home()?, command, out).await,
         Command::Restore { from } => system::restore(&home()?, &from, out),
@@ -114,7 +125,8 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Log(command) => effects::log(&api, command, out).await,
         Command::Serve { listen } => serve::run(api, listen, out).await,
         Command::Completions { .. }
-        | Command::Mcp(McpCommand::Review | McpCommand::Watch)
+        | Command::Mcp(McpCommand::Review | McpCommand::Watch | McpCommand::Fix | McpCommand::Triage)
+        | Command::MergeDriver(_)
         | Command::Config(_)
         | Command::Restore { .. } => {
             unreachable!("BUG: run() handles these before a store is opened")

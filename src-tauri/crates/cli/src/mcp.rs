@@ -1,8 +1,8 @@
 //! Tool servers over standard input and output.
 //!
 //! `steward mcp review`: the two tools of a reviewer, inside the boundary. It knows one digest and one
-//! inbox folder; there is no database, socket or port to reach. Those of a watcher are in `mcp_watch`, and
-//! `steward mcp need` is in `mcp_need`.
+//! inbox folder; there is no database, socket or port to reach. Those of a watcher are in `mcp_watch`,
+//! those of who works on a task in `mcp_task`, and `steward mcp need` is in `mcp_need`.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -307,7 +307,7 @@ pub fn fault(field: &str, error: impl Into<String>) -> FieldError {
 const SUBMISSION_SCHEMA: &str = include_str!("submission.schema.json");
 
 /// Asks Claude Code to hand the digest to the model whole instead of keeping it in a file.
-fn digest_meta() -> MetaObject {
+pub fn digest_meta() -> MetaObject {
     let text = format!(r#"{{"anthropic/maxResultSizeChars":{}}}"#, agent::DIGEST_MOST);
     MetaObject(serde_json::from_str(&text).expect("BUG: one key and one number are a JSON object"))
 }

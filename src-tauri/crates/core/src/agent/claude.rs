@@ -164,7 +164,17 @@ pub(super) fn invocation(
         add(&["--disable-slash-commands"]);
     }
     add(&["--tools", &seat.duty.own_tools()]);
-    add(&["--allowedTools", &seat.duty.server_tools()]);
+    let mut allowed: Vec<String> = seat.duty.free_tools().into_iter().map(str::to_owned).collect();
+    if seat.duty.writes() {
+        // One rule for every tool that edits; without a place it would open the whole disk.
+        let tree = boundary.place(&review).join("tree");
+        allowed.extend(folders.writable.iter().map(|part| {
+            let place = if part.path.is_empty() { tree.clone() } else { tree.join(&part.path) };
+            let end = if part.is_folder { "/**" } else { "" };
+            format!("Edit(/{}{end})", place.display())
+        }));
+    }
+    add(&["--allowedTools", &allowed.join(",")]);
     if features.restricted {
         add(&["--restricted"]);
     }
@@ -192,7 +202,7 @@ pub(super) fn invocation(
         env,
         cwd: boundary.place(&review).to_owned(),
         read_only: vec![review, digest, steward, config],
-        writable: vec![inbox],
+        writable: super::invocation::writable(folders, inbox),
         sockets,
         network,
         stdin: seat.prompt.clone(),

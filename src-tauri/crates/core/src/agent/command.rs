@@ -60,7 +60,7 @@ pub(super) fn invocation(
         env,
         cwd: place,
         read_only: vec![review, digest],
-        writable: vec![inbox],
+        writable: super::invocation::writable(folders, inbox),
         sockets: Vec::new(),
         network: match network {
             CommandNetwork::None => Network::None,

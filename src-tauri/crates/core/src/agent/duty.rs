@@ -2,12 +2,16 @@
 
 use std::path::Path;
 
+use steward_rules::engine::answer::{self, FixNote, Triaged};
 use steward_rules::questions::watcher::{self, WatchDigest};
 use steward_rules::review::submission::FieldError;
 use steward_rules::secret::Engine;
 use steward_rules::untrusted::Untrusted;
 
 use super::submission::{self, DigestHead};
+
+/// The agent's own search of the web.
+const SEARCH: &str = "WebSearch";
 
 /// One kind of work.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,6 +21,13 @@ pub enum Duty {
     Review,
     /// Judges the last lines of a pane: reads nothing else, hands in one judgement.
     Watch,
+    /// Repairs a change: writes in the safe paths, hands in a short note.
+    Fix,
+    /// Decides about an issue: writes in the safe paths where it makes the change, hands in one decision.
+    Triage {
+        /// Whether it may search the web; the search runs at the model's side.
+        search: bool,
+    },
 }
 
 impl Duty {
@@ -27,6 +38,38 @@ impl Duty {
                 &["Read", "Grep", "Glob", "mcp__steward__digest_get", "mcp__steward__verdict_submit"]
             }
             Self::Watch => &["mcp__steward__pane_get", "mcp__steward__judgement_submit"],
+            Self::Fix => &[
+                "Read",
+                "Grep",
+                "Glob",
+                "Edit",
+                "Write",
+                "mcp__steward__task_get",
+                "mcp__steward__file_remove",
+                "mcp__steward__fix_submit",
+            ],
+            Self::Triage { search } => {
+                const ALL: &[&str] = &[
+                    SEARCH,
+                    "Read",
+                    "Grep",
+                    "Glob",
+                    "Edit",
+                    "Write",
+                    "mcp__steward__task_get",
+                    "mcp__steward__file_remove",
+                    "mcp__steward__triage_submit",
+                ];
+                if search { ALL } else { &ALL[1..] }
+            }
+        }
+    }
+
+    /// True when it works in the tree it is given, so that a change there is no fault.
+    pub fn writes(self) -> bool {
+        match self {
+            Self::Review | Self::Watch => false,
+            Self::Fix | Self::Triage { .. } => true,
         }
     }
 
@@ -36,10 +79,11 @@ impl Duty {
         self.tools().iter().filter(own).copied().collect::<Vec<_>>().join(",")
     }
 
-    /// Those of our tools server.
-    pub(super) fn server_tools(self) -> String {
-        let ours = |tool: &&&str| tool.starts_with("mcp__");
-        self.tools().iter().filter(ours).copied().collect::<Vec<_>>().join(",")
+    /// Those of our tools server, and the search: what is allowed wherever it looks. `Read`, `Grep` and
+    /// `Glob` are not among them, since a bare permission would open the whole disk to them.
+    pub(super) fn free_tools(self) -> Vec<&'static str> {
+        let ours = |tool: &&str| tool.starts_with("mcp__") || *tool == SEARCH;
+        self.tools().iter().copied().filter(ours).collect()
     }
 
     /// The word of `steward mcp` that serves them.
@@ -47,6 +91,8 @@ impl Duty {
         match self {
             Self::Review => "review",
             Self::Watch => "watch",
+            Self::Fix => "fix",
+            Self::Triage { .. } => "triage",
         }
     }
 
@@ -66,17 +112,31 @@ impl Duty {
                 let digest: WatchDigest = serde_json::from_slice(digest).map_err(unread)?;
                 check_watch(json, &digest).map(drop).map_err(misfit)
             }
+            Self::Fix => check_fix(json).map(drop).map_err(misfit),
+            Self::Triage { .. } => check_triage(json).map(drop).map_err(misfit),
         }
     }
 }
 
 /// Reads what a watcher handed in, and checks it against the lines it was about.
 pub fn check_watch(json: &[u8], digest: &WatchDigest) -> Result<watcher::Judged, FieldError> {
-    let said = serde_json::from_slice(json)
+    watcher::validate(parsed("judgement", json)?, digest)
+}
+
+/// Reads what a fixer handed in.
+pub fn check_fix(json: &[u8]) -> Result<FixNote, FieldError> {
+    answer::fix(parsed("answer", json)?)
+}
+
+/// Reads what a triager handed in.
+pub fn check_triage(json: &[u8]) -> Result<Triaged, FieldError> {
+    answer::triage(parsed("answer", json)?)
+}
+
+fn parsed<'j, T: serde::Deserialize<'j>>(field: &str, json: &'j [u8]) -> Result<T, FieldError> {
+    serde_json::from_slice(json).map_err(|error| {
         // The parser repeats a wrong key or word as it stands.
-        .map_err(|error: serde_json::Error| {
-            let words = Engine::shared().redact(&error.to_string());
-            FieldError { field: "judgement".to_owned(), error: Untrusted::new(words).one_line(300) }
-        })?;
-    watcher::validate(said, digest)
+        let words = Engine::shared().redact(&error.to_string());
+        FieldError { field: field.to_owned(), error: Untrusted::new(words).one_line(300) }
+    })
 }

@@ -10,11 +10,22 @@ pub struct SeatFolders {
     pub review: PathBuf,
     /// Read-only for the seat.
     pub digest: PathBuf,
-    /// The only folder it may write in.
+    /// The only folder it may write in, beside `writable`.
     pub inbox: PathBuf,
+    /// What of `tree/` it may write.
+    pub writable: Vec<Writable>,
     /// Steward's own files of the run, and home and temporary files where the boundary has no
     /// private ones.
     pub scratch: PathBuf,
+}
+
+/// A folder or file of the tree that the seat may write.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Writable {
+    /// Below `tree/`; empty is the whole of it.
+    pub path: String,
+    /// A file is written in place: nothing can be put in its stead.
+    pub is_folder: bool,
 }
 
 impl SeatFolders {
@@ -24,6 +35,7 @@ impl SeatFolders {
             review: run.join("review"),
             digest: run.join("digest.json"),
             inbox: run.join("inbox"),
+            writable: Vec::new(),
             scratch: run.join("scratch"),
         }
     }
@@ -41,6 +53,27 @@ impl SeatFolders {
 
     pub fn tree(&self) -> PathBuf {
         self.review.join("tree")
+    }
+
+    /// Where a writable part lies.
+    pub fn written(&self, part: &Writable) -> PathBuf {
+        if part.path.is_empty() { self.tree() } else { self.tree().join(&part.path) }
+    }
+
+    /// The bytes and names below everything it may write; links are counted, not followed.
+    pub fn written_size(&self) -> (u64, usize) {
+        let mut todo: Vec<PathBuf> = self.writable.iter().map(|part| self.written(part)).collect();
+        let (mut bytes, mut names) = (0_u64, 0_usize);
+        while let Some(place) = todo.pop() {
+            let Ok(meta) = std::fs::symlink_metadata(&place) else { continue };
+            names += 1;
+            if meta.is_dir() {
+                todo.extend(std::fs::read_dir(&place).into_iter().flatten().flatten().map(|one| one.path()));
+            } else {
+                bytes = bytes.saturating_add(meta.len().max(meta.blocks().saturating_mul(512)));
+            }
+        }
+        (bytes, names)
     }
 
     pub fn frames(&self) -> PathBuf {

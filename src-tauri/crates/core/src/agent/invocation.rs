@@ -4,6 +4,7 @@ use std::ffi::OsString;
 
 use secrecy::{ExposeSecret, SecretString};
 
+use super::folders::{SeatFolders, Writable};
 use crate::sandbox::{Bind, Network};
 
 /// Everything that is started, before the boundary is put around it.
@@ -20,6 +21,16 @@ pub struct Invocation {
     pub network: Network,
     /// Fixed text only: no title, path or diff of anybody.
     pub stdin: String,
+}
+
+/// The inbox, and the parts of the tree that may be written.
+pub(super) fn writable(folders: &SeatFolders, inbox: Bind) -> Vec<Bind> {
+    let tree = std::path::Path::new("/review/tree");
+    let part = |part: &Writable| {
+        let inside = if part.path.is_empty() { tree.to_owned() } else { tree.join(&part.path) };
+        Bind::new(folders.written(part), inside)
+    };
+    std::iter::once(inbox).chain(folders.writable.iter().map(part)).collect()
 }
 
 /// The one credential an agent gets.

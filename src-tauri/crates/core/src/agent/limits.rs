@@ -18,6 +18,8 @@ pub struct SeatLimits {
     pub output_bytes: u64,
     /// All bytes it may leave in the inbox.
     pub inbox_bytes: u64,
+    /// Bytes by which the tree it works in may grow.
+    pub tree_bytes: u64,
 }
 
 impl Default for SeatLimits {
@@ -30,6 +32,7 @@ impl Default for SeatLimits {
             tokens: 2_000_000,
             output_bytes: 128 << 20,
             inbox_bytes: 8 << 20,
+            tree_bytes: 256 << 20,
         }
     }
 }

@@ -22,9 +22,9 @@ mod submission;
 
 pub use claude::SERVER;
 pub use command::CommandNetwork;
-pub use duty::{Duty, check_watch};
+pub use duty::{Duty, check_fix, check_triage, check_watch};
 pub use endpoint::{Endpoint, EndpointError};
-pub use folders::{FrozenTree, SeatFolders};
+pub use folders::{FrozenTree, SeatFolders, Writable};
 pub use invocation::{Credential, Invocation};
 pub use limits::SeatLimits;
 pub use outcome::{BudgetKind, Progress, SeatEnd, SeatOutcome, TimeoutKind, Usage};

@@ -1,5 +1,6 @@
 //! How a run ended, and what is said while it runs.
 
+use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::reads::ReadSpan;
@@ -46,6 +47,11 @@ pub enum SeatEnd {
     },
     Cancelled,
     ScopeViolation {
+        detail: String,
+    },
+    /// The provider takes no more from this account until then; `None` when it named no time.
+    Limited {
+        until: Option<DateTime<Utc>>,
         detail: String,
     },
     /// `stderr` is scrubbed, escaped and short.

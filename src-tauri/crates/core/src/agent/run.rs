@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Duration;
 
+use chrono::DateTime;
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
@@ -28,6 +29,10 @@ use crate::sandbox::{self, Boundary, BoundarySpec, Contained, KillReport, Limits
 const LOOK: Duration = Duration::from_millis(250);
 /// Most entries a seat may make in its inbox.
 const INBOX_ENTRIES: usize = 64;
+/// Most names it may add to the tree it works in.
+const TREE_ENTRIES: usize = 20_000;
+/// How often that tree is looked at.
+const GROWTH: Duration = Duration::from_secs(1);
 /// From the end of the output to the end of the process.
 const EXIT_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -102,7 +107,7 @@ pub fn prepare(seat: &SeatRun) -> Result<Prepared, String> {
 /// Starts what was prepared and follows it to its end.
 pub async fn drive(seat: SeatRun, prepared: Prepared) -> SeatOutcome {
     let review = seat.folders.review.clone();
-    let before = match look(review.clone()).await {
+    let before = match frozen(&seat).await {
         Ok(before) => before,
         Err(error) => return never_started(format!("could not read the export: {error}")),
     };
@@ -118,6 +123,7 @@ pub async fn drive(seat: SeatRun, prepared: Prepared) -> SeatOutcome {
         usage: Usage::default(),
         messages: BTreeSet::new(),
         claimed: Claimed::default(),
+        growth: Growth::of(&seat).await,
         seat: &seat,
     };
     let stopped = follow.until_end(&mut contained).await;
@@ -127,8 +133,8 @@ pub async fn drive(seat: SeatRun, prepared: Prepared) -> SeatOutcome {
     drop(relay);
     let stderr = settle::scrubbed(&contained.stderr_tail(), seat.credential.as_ref());
     let Follow { reads, usage, claimed, .. } = follow;
-    let changed = match look(review).await {
-        Ok(after) => after.first_change(&before).map(|path| {
+    let changed = match frozen(&seat).await {
+        Ok(after) => after.zip(before).and_then(|(after, before)| after.first_change(&before)).map(|path| {
             let path = path.strip_prefix(&seat.folders.review).unwrap_or(&path).to_owned();
             format!("a file of the export changed: {}", settle::shown(&path.to_string_lossy()))
         }),
@@ -138,8 +144,56 @@ pub async fn drive(seat: SeatRun, prepared: Prepared) -> SeatOutcome {
     SeatOutcome { end, usage, reads: reads.finish(), kill }
 }
 
-async fn look(review: std::path::PathBuf) -> std::io::Result<FrozenTree> {
-    tokio::task::spawn_blocking(move || FrozenTree::of(&review)).await.map_err(std::io::Error::other)?
+/// What the export looks like; of a tree that is worked in, others tell what changed.
+async fn frozen(seat: &SeatRun) -> std::io::Result<Option<FrozenTree>> {
+    if seat.duty.writes() {
+        return Ok(None);
+    }
+    let review = seat.folders.review.clone();
+    let look = tokio::task::spawn_blocking(move || FrozenTree::of(&review));
+    look.await.map_err(std::io::Error::other)?.map(Some)
+}
+
+/// How much what it may write has grown; looked at beside everything else.
+struct Growth {
+    folders: SeatFolders,
+    at_first: (u64, usize),
+    looking: Option<tokio::task::JoinHandle<(u64, usize)>>,
+    next: Instant,
+}
+
+impl Growth {
+    async fn of(seat: &SeatRun) -> Self {
+        let folders = seat.folders.clone();
+        let first = tokio::task::spawn_blocking(move || folders.written_size());
+        let at_first = first.await.unwrap_or_default();
+        Self { folders: seat.folders.clone(), at_first, looking: None, next: Instant::now() }
+    }
+
+    /// Ends the run when the tree is used as a store.
+    async fn end(&mut self, most: u64) -> Option<SeatEnd> {
+        if self.folders.writable.is_empty() {
+            return None;
+        }
+        match self.looking.take() {
+            None if Instant::now() >= self.next => {
+                let folders = self.folders.clone();
+                self.looking = Some(tokio::task::spawn_blocking(move || folders.written_size()));
+                None
+            }
+            Some(looking) if looking.is_finished() => {
+                self.next = Instant::now() + GROWTH;
+                let (bytes, names) = looking.await.unwrap_or_default();
+                let is_over = bytes.saturating_sub(self.at_first.0) > most
+                    || names.saturating_sub(self.at_first.1) > TREE_ENTRIES;
+                is_over.then(|| SeatEnd::ScopeViolation { detail: "it filled the tree".to_owned() })
+            }
+            running => {
+                self.looking = running;
+                None
+            }
+        }
+    }
 }
 
 fn spec(seat: &SeatRun, invocation: Invocation) -> BoundarySpec {
@@ -172,6 +226,7 @@ struct Follow<'a> {
     /// Messages whose tokens are counted.
     messages: BTreeSet<String>,
     claimed: Claimed,
+    growth: Growth,
     seat: &'a SeatRun,
 }
 
@@ -194,6 +249,9 @@ impl Follow<'_> {
                 () = tokio::time::sleep_until(wall) => return Some(SeatEnd::Timeout { which: TimeoutKind::Wall }),
                 _ = tick.tick() => {
                     if let Some(end) = inbox_end(&self.seat.folders.inbox, limits.inbox_bytes) {
+                        return Some(end);
+                    }
+                    if let Some(end) = self.growth.end(limits.tree_bytes).await {
                         return Some(end);
                     }
                     if contained.output_bytes() > limits.output_bytes {
@@ -313,6 +371,11 @@ impl Follow<'_> {
             }
             Event::Failed { text } => {
                 self.claimed.failed = Some(text);
+                None
+            }
+            Event::Limit { is_reached, resets_at } => {
+                let until = resets_at.and_then(|at| DateTime::from_timestamp(at, 0));
+                self.claimed.limited = is_reached.then_some(until);
                 None
             }
             Event::Denied { .. } | Event::Unknown | Event::Unreadable => None,

@@ -1,5 +1,6 @@
 //! Decides how a run ended: success needs every sign of it, anything less has its reason.
 
+use chrono::{DateTime, Utc};
 use steward_rules::untrusted::Untrusted;
 
 use super::invocation::Credential;
@@ -19,6 +20,8 @@ pub(super) struct Claimed {
     pub connected: bool,
     pub result: Option<OwnResult>,
     pub failed: Option<String>,
+    /// The provider's limit was reached, and when it ends.
+    pub limited: Option<Option<DateTime<Utc>>>,
 }
 
 #[derive(Debug)]
@@ -101,6 +104,11 @@ fn claude_end(exit: Exit, claimed: &Claimed) -> Result<Option<SeatEnd>, String> 
         "error_max_budget_usd" => return Ok(Some(SeatEnd::Budget { which: BudgetKind::Usd })),
         "error_max_turns" => return Ok(Some(SeatEnd::Budget { which: BudgetKind::Turns })),
         _ => {}
+    }
+    if result.is_error && (claimed.limited.is_some() || result.api_status == Some(429)) {
+        let said = result.errors.first().map_or(result.subtype.as_str(), String::as_str);
+        let until = claimed.limited.flatten();
+        return Ok(Some(SeatEnd::Limited { until, detail: shown(said) }));
     }
     if result.is_error {
         let status =

@@ -43,6 +43,12 @@ pub enum Event {
     Denied {
         tool: String,
     },
+    /// What the provider says of the account's limit.
+    Limit {
+        is_reached: bool,
+        /// Seconds since 1970.
+        resets_at: Option<i64>,
+    },
     Result {
         subtype: String,
         is_error: bool,
@@ -132,6 +138,8 @@ struct Row {
     error_status: Maybe<u32>,
     // permission_denied
     tool_name: Maybe<String>,
+    // rate_limit_event
+    rate_limit_info: Maybe<LimitInfo>,
     // result
     is_error: Maybe<bool>,
     num_turns: Maybe<u32>,
@@ -142,6 +150,14 @@ struct Row {
     api_error_status: Maybe<u32>,
     errors: Maybe<Vec<Maybe<String>>>,
     result: Maybe<String>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(default)]
+struct LimitInfo {
+    status: Maybe<String>,
+    #[serde(rename = "resetsAt")]
+    resets_at: Maybe<i64>,
 }
 
 #[derive(Deserialize)]
@@ -275,6 +291,11 @@ pub fn parse_line(line: &[u8]) -> Vec<Event> {
         }],
         ("system", Some("permission_denied")) => {
             vec![Event::Denied { tool: row.tool_name.0.unwrap_or_default() }]
+        }
+        ("rate_limit_event", _) => {
+            let info = row.rate_limit_info.0.unwrap_or_default();
+            let is_reached = info.status.0.as_deref() == Some("rejected");
+            vec![Event::Limit { is_reached, resets_at: info.resets_at.0 }]
         }
         ("assistant", _) => assistant(row),
         ("user", _) => user(row),

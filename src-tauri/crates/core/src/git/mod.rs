@@ -7,13 +7,17 @@ mod excerpt;
 pub mod export;
 pub mod facts;
 mod fetch;
+pub mod laid;
 pub mod landed;
+pub mod merge;
+pub mod merge_driver;
 mod names;
 mod objects;
 mod push;
 mod remote;
 mod runner;
 mod tidy;
+pub mod work;
 mod workspace;
 
 pub use clone::{BareClone, Tip};

@@ -12,6 +12,7 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 use super::SandboxError;
 use super::child::{Prepared, Wall};
 use super::spec::{BoundarySpec, Network};
+use super::tool::Tool;
 
 /// Places where a package puts it; the person's PATH is asked last.
 const PLACES: [&str; 4] =
@@ -71,6 +72,10 @@ pub(super) fn prepare(bwrap: &Path, spec: &BoundarySpec) -> Result<Prepared, San
         line.add([OsStr::new("--setenv"), OsStr::new(name), value]);
     }
 
+    finish(bwrap, &line, spec.program.inside.as_os_str(), &spec.args)
+}
+
+fn finish(bwrap: &Path, line: &Line, program: &OsStr, args: &[OsString]) -> Result<Prepared, SandboxError> {
     let arguments = pass(&line.0).map_err(SandboxError::Arguments)?;
     let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)
         .map_err(|error| SandboxError::Arguments(error.into()))?;
@@ -80,9 +85,31 @@ pub(super) fn prepare(bwrap: &Path, spec: &BoundarySpec) -> Result<Prepared, San
         .args(["--args", &arguments.as_raw_fd().to_string()])
         .args(["--info-fd", &write.as_raw_fd().to_string()])
         .arg("--")
-        .arg(&spec.program.inside)
-        .args(&spec.args);
+        .arg(program)
+        .args(args);
     Ok(Prepared { command, wall: Wall::Namespace, inherit: vec![arguments], about: Some((read, write)) })
+}
+
+/// Builds the command of one of the person's own tools: it reads this machine as it is, but for what is
+/// closed, writes its folder and a temporary one, reaches no network, and ends with us.
+pub(super) fn prepare_tool(bwrap: &Path, tool: &Tool) -> Result<Prepared, SandboxError> {
+    let mut line = Line::default();
+    line.add(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-net"]);
+    line.add(["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]);
+    line.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    line.add(["--size", &tool.limits.scratch_bytes.to_string(), "--tmpfs", "/tmp"]);
+    for closed in tool.closed.iter().filter(|path| path.is_dir()) {
+        line.add([OsStr::new("--tmpfs"), closed.as_os_str()]);
+    }
+    if tool.program.starts_with("/tmp") {
+        line.add([OsStr::new("--ro-bind"), tool.program.as_os_str(), tool.program.as_os_str()]);
+    }
+    line.add([OsStr::new("--bind"), tool.folder.as_os_str(), tool.folder.as_os_str()]);
+    line.add([OsStr::new("--chdir"), tool.folder.as_os_str()]);
+    for (name, value) in tool.env() {
+        line.add([OsStr::new("--setenv"), OsStr::new(name), &value]);
+    }
+    finish(bwrap, &line, tool.program.as_os_str(), &tool.args)
 }
 
 fn pass(args: &[OsString]) -> std::io::Result<OwnedFd> {

@@ -45,7 +45,6 @@ pub(super) enum Wall {
     /// The supervisor walks its descendants when asked politely.
     Supervisor,
     /// A process group, and a walk of the descendants.
-    #[cfg_attr(target_os = "linux", allow(dead_code, reason = "the sandbox profile of macOS"))]
     Group,
 }
 
@@ -89,7 +88,7 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
             return Err(SandboxError::Missing { path: bind.host.clone() });
         }
     }
-    let mut prepared = match boundary {
+    let prepared = match boundary {
         #[cfg(target_os = "linux")]
         Boundary::Bubblewrap { bwrap } => super::bubblewrap::prepare(bwrap, &spec)?,
         #[cfg(target_os = "linux")]
@@ -106,15 +105,25 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
         }
         Boundary::None { reason } => return Err(SandboxError::NoBoundary(reason.clone())),
     };
+    start(prepared, spec.stdin, spec.limits, false)
+}
+
+/// Starts what was prepared. With `dies` the outermost process is killed when this one ends.
+pub(super) fn start(
+    mut prepared: Prepared,
+    stdin: Vec<u8>,
+    limits: Limits,
+    dies: bool,
+) -> Result<Contained, SandboxError> {
     let command = &mut prepared.command;
     command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     // Its own group: an interrupt typed into a terminal is for Steward, which then ends the seat.
     std::os::unix::process::CommandExt::process_group(command, 0);
     let mut kept: Vec<_> = prepared.inherit.iter().map(AsRawFd::as_raw_fd).collect();
     kept.extend(prepared.about.as_ref().map(|(_, write)| write.as_raw_fd()));
-    super::raw::keep_and_limit(command, kept, spec.limits);
+    super::raw::keep_and_limit(command, kept, limits, dies);
 
-    let (started, start) = std::sync::mpsc::sync_channel(1);
+    let (started, begun) = std::sync::mpsc::sync_channel(1);
     let (exit_tx, exit) = watch::channel(None);
     let reaped = Arc::new(Mutex::new(false));
     let namespace = Arc::new(OnceLock::new());
@@ -143,13 +152,13 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
         })
         .map_err(SandboxError::Start)?;
     let gone = || std::io::Error::other("the starting thread ended");
-    let (pid, stdin, stdout, stderr) =
-        start.recv().map_err(|_| SandboxError::Start(gone()))?.map_err(SandboxError::Start)?;
+    let (pid, stdin_pipe, stdout, stderr) =
+        begun.recv().map_err(|_| SandboxError::Start(gone()))?.map_err(SandboxError::Start)?;
     let pipe = |fd: Option<OwnedFd>| {
         let fd = fd.ok_or_else(|| SandboxError::Start(gone()))?;
         pipe::Receiver::from_owned_fd(fd).map_err(SandboxError::Start)
     };
-    feed(stdin.map(OwnedFd::from), spec.stdin)?;
+    feed(stdin_pipe.map(OwnedFd::from), stdin)?;
     let tail = Arc::new(Mutex::new(Tail::default()));
     let stderr_read = drain(pipe(stderr.map(OwnedFd::from))?, tail.clone());
     Ok(Contained {
@@ -158,7 +167,7 @@ pub fn spawn(boundary: &Boundary, spec: BoundarySpec) -> Result<Contained, Sandb
         exit,
         reaped,
         namespace,
-        limits: spec.limits,
+        limits,
         stdout: Lines::new(pipe(stdout.map(OwnedFd::from))?, LINE_CAP),
         stderr: tail,
         stderr_read,

@@ -18,6 +18,7 @@ mod raw;
 mod spec;
 #[cfg(target_os = "linux")]
 mod supervise;
+mod tool;
 
 pub use child::{Contained, Exit, spawn};
 pub use ending::{KillReport, Survivor};
@@ -28,6 +29,7 @@ pub use probe::{BoundaryReport, Check, CheckId, CheckOutcome, answer_from_inside
 pub use spec::{Bind, BoundarySpec, Limits, Network};
 #[cfg(target_os = "linux")]
 pub use supervise::supervise;
+pub use tool::{Tool, ToolEnd, run_tool};
 
 use std::path::{Path, PathBuf};
 

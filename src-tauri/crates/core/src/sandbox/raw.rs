@@ -12,17 +12,23 @@ use super::spec::Limits;
 /// Lets `fds` stay open across exec in this one child, and limits its resources. Every other child
 /// of this process still loses them, since the flag is cleared after the fork.
 #[allow(unsafe_code, reason = "pre_exec has no safe form")]
-pub(super) fn keep_and_limit(command: &mut Command, fds: Vec<RawFd>, limits: Limits) {
+pub(super) fn keep_and_limit(command: &mut Command, fds: Vec<RawFd>, limits: Limits, dies: bool) {
     let work = move || {
         for &fd in &fds {
             // SAFETY: the parent owns `fd` until `spawn` returns, so it is open in the child.
             let fd = unsafe { BorrowedFd::borrow_raw(fd) };
             fcntl(fd, FcntlArg::F_SETFD(FdFlag::empty()))?;
         }
+        #[cfg(target_os = "linux")]
+        if dies {
+            nix::sys::prctl::set_pdeathsig(nix::sys::signal::Signal::SIGKILL)?;
+        }
+        #[cfg(not(target_os = "linux"))]
+        let _ = dies;
         apply(&limits)?;
         Ok(())
     };
-    // SAFETY: between fork and exec only fcntl and setrlimit run; both are async-signal-safe system
+    // SAFETY: between fork and exec only fcntl, prctl and setrlimit run; all are async-signal-safe system
     // calls, and the closure allocates nothing.
     unsafe { command.pre_exec(work) };
 }

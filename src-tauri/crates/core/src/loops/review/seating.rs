@@ -181,6 +181,9 @@ async fn finish(
             return Ok(Err(ended(why.reason(), why.detail())));
         }
         SeatEnd::ScopeViolation { detail } => return Ok(Err(ended(EndReason::ScopeViolation, detail))),
+        SeatEnd::Limited { detail, .. } => {
+            return Ok(Err(ended(EndReason::Crashed, format!("the model's provider: {detail}"))));
+        }
         SeatEnd::Crashed { reason, stderr } => {
             let said = stderr.lines().last().unwrap_or_default().trim();
             let detail = if said.is_empty() { reason } else { format!("{reason}; it said: {said}") };

@@ -187,7 +187,7 @@ fn judgement(outcome: SeatOutcome, digest: &WatchDigest) -> Result<Judged, Ended
         }
         SeatEnd::Timeout { which: TimeoutKind::Idle } => failed("it was silent for too long".to_owned()),
         SeatEnd::Budget { .. } => failed("it used up what one run may cost".to_owned()),
-        SeatEnd::ScopeViolation { detail } => failed(detail),
+        SeatEnd::ScopeViolation { detail } | SeatEnd::Limited { detail, .. } => failed(detail),
         SeatEnd::Crashed { reason, stderr } => match stderr.lines().last().map(str::trim) {
             None | Some("") => failed(reason),
             Some(said) => failed(format!("{reason}; it said: {said}")),
