@@ -15,6 +15,7 @@ mod desk;
 mod effects;
 mod engine_loop;
 mod engine_reading;
+mod engine_tasks;
 mod faults;
 mod frames;
 mod gates;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use super::clone::BareClone;
 use super::error::GitError;
 use super::objects::{self, Depth, Piece};
-use super::runner::{Flow, Limits};
+use super::runner::Limits;
 use super::workspace::sha;
 
 /// Refs that Steward's own loops move while a task runs; all others must stay as they are.
@@ -226,25 +226,6 @@ impl BareClone {
             return Err(GitError::TooLarge { what: "rev-list".to_owned(), limit: most as u64 });
         }
         Ok(found)
-    }
-
-    /// A change as a patch for a reader: no attribute, no filter, cut after `most` bytes.
-    pub fn patch(
-        &self,
-        from: &Sha,
-        to: &Sha,
-        most: u64,
-        cancel: &CancellationToken,
-    ) -> Result<String, GitError> {
-        let args =
-            ["diff", "--no-ext-diff", "--no-textconv", "--no-color", "-M", from.as_str(), to.as_str(), "--"];
-        let mut out = Vec::new();
-        self.call(&args).limits(Limits::STREAM).cancel(cancel).stream(|chunk| {
-            let room = usize::try_from(most).unwrap_or(usize::MAX).saturating_sub(out.len());
-            out.extend_from_slice(&chunk[..chunk.len().min(room)]);
-            Ok(if chunk.len() > room { Flow::Enough } else { Flow::More })
-        })?;
-        Ok(String::from_utf8_lossy(&out).into_owned())
     }
 
     /// The newest commit that both have behind them; `None` when they share no history.

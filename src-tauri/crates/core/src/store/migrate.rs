@@ -17,6 +17,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0008_landings.sql"),
     include_str!("../../../../../migrations/0009_engine.sql"),
     include_str!("../../../../../migrations/0010_deeds.sql"),
+    include_str!("../../../../../migrations/0011_engine_tasks.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

@@ -11,6 +11,7 @@ pub mod doctor;
 pub mod effects;
 pub mod engine;
 pub mod engine_items;
+pub mod engine_tasks;
 mod error;
 pub mod findings;
 pub mod gates;

@@ -3,8 +3,8 @@
 use steward_rules::ids::ReviewId;
 use steward_rules::review::lifecycle::{AfterRestart, EndReason, Ending, ReviewState, after_restart};
 
-use crate::loops::Ctx;
 use crate::loops::review::{announce_end, breaker, folders};
+use crate::loops::{Ctx, engine};
 use crate::store::{Durability, StoreError, WriteTx, reviews, steps};
 
 /// Every unfinished review goes on, or is ended since its seat died; left-over folders go.
@@ -17,6 +17,7 @@ pub(super) async fn all(ctx: &Ctx) -> Result<(), StoreError> {
             Ok::<_, StoreError>(())
         })
         .await?;
+    engine::tasks::recover(ctx).await?;
     let home = ctx.home.clone();
     let _ = tokio::task::spawn_blocking(move || folders::sweep(&home, &[], None)).await;
     Ok(())

@@ -1,0 +1,311 @@
+//! The runner: one task at a time in a repository, started when nothing speaks against it, and ended within a
+//! second when something does (engine.md 14, 16).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use steward_rules::engine::hold::{self, Start};
+use steward_rules::engine::policy::Policy;
+use steward_rules::power::Mode;
+use steward_rules::reading::{Cause, Reading};
+use steward_rules::wording;
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+use super::drive::{self, MayStart, Outcome};
+use super::seat;
+use super::stop::{Stop, StopWhy};
+use crate::config::Config;
+use crate::loops::effects::powers;
+use crate::loops::engine::priority;
+use crate::loops::engine::validating::HeavyLock;
+use crate::loops::{Ctx, failpoint, pause};
+use crate::store::engine_tasks::{self, State, TaskRow, What};
+use crate::store::repositories::RepositoryId;
+use crate::store::{Durability, ReadTx, StoreError};
+
+/// How often pause, switch and priority are looked at while a task runs.
+const LOOK: Duration = Duration::from_millis(250);
+/// How often a task that waits is looked at again, and no sooner: a look asks the wall and the tools.
+const AGAIN: Duration = Duration::from_secs(5);
+/// Every so many looks the automation that comes first is asked while a task runs.
+const PRIORITY_EVERY: u32 = 2;
+
+type PolicyOf = dyn Fn(&ReadTx<'_>, &Config, &TaskRow) -> Result<Option<Policy>, StoreError> + Send + Sync;
+type Parked = dyn Fn(&ReadTx<'_>, RepositoryId) -> Result<u32, StoreError> + Send + Sync;
+
+/// What the engine's loop knows and a runner of tasks asks for.
+#[derive(Clone)]
+pub struct Given {
+    /// The policy in force of a task's repository; `None` where no task may run: the engine is off, the
+    /// repository is not watched any more, or its mode is to observe.
+    pub policy: Arc<PolicyOf>,
+    /// How many items of a repository wait on faults of the configuration.
+    pub parked: Arc<Parked>,
+}
+
+type Driven = JoinHandle<Result<(), StoreError>>;
+
+impl Given {
+    /// What the config file says, as far as a person confirmed it.
+    pub fn in_force(parked: Arc<Parked>) -> Self {
+        let policy = |tx: &ReadTx<'_>, config: &Config, row: &TaskRow| {
+            let Some(repository) = config.repository(&row.name).filter(|_| config.engine.enabled) else {
+                return Ok(None);
+            };
+            let powers = powers::read(tx, config)?;
+            let mode = powers.in_force.of(&row.host, &row.name).mode();
+            Ok((mode != Mode::Observe).then(|| powers.policy(&row.host, repository)))
+        };
+        Self { policy: Arc::new(policy), parked }
+    }
+}
+
+/// Runs queued tasks until stopped. With nothing queued there is no timer: a topic wakes it.
+pub async fn run(
+    ctx: Ctx,
+    stop: CancellationToken,
+    mut topics: watch::Receiver<i64>,
+    given: Given,
+    note: impl Fn(Result<(), StoreError>),
+) {
+    let mut driven: BTreeMap<i64, (Stop, Driven)> = BTreeMap::new();
+    let mut looked_at: BTreeMap<i64, Instant> = BTreeMap::new();
+    let mut config = ctx.config.changes();
+    loop {
+        let ended = reap(&mut driven).await;
+        let looked = match ended {
+            Ok(()) => look(&ctx, &given, &mut driven, &mut looked_at).await,
+            Err(error) => Err(error),
+        };
+        let waits = matches!(&looked, Ok(true) | Err(_));
+        note(looked.map(drop));
+        let again = if driven.is_empty() && !waits { None } else { Some(AGAIN) };
+        let finished = async {
+            // A task that ended makes room for the next.
+            while !driven.values().any(|(_, handle)| handle.is_finished()) {
+                tokio::time::sleep(LOOK).await;
+            }
+        };
+        tokio::select! {
+            () = stop.cancelled() => break,
+            changed = topics.changed() => if changed.is_err() { break },
+            // An error is a watch that ended with its home.
+            changed = config.changed() => if changed.is_err() { break },
+            () = finished, if !driven.is_empty() => {}
+            () = tokio::time::sleep(again.unwrap_or(AGAIN)), if again.is_some() => {}
+        }
+    }
+    for (stop, _) in driven.values() {
+        stop.stop(StopWhy::Closing);
+    }
+    for (_, handle) in driven.into_values() {
+        if let Ok(Err(error)) = handle.await {
+            tracing::warn!(%error, "a task was not ended cleanly");
+        }
+    }
+}
+
+async fn reap(driven: &mut BTreeMap<i64, (Stop, Driven)>) -> Result<(), StoreError> {
+    let done: Vec<i64> =
+        driven.iter().filter(|(_, (_, handle))| handle.is_finished()).map(|(key, _)| *key).collect();
+    for key in done {
+        let Some((_, handle)) = driven.remove(&key) else { continue };
+        handle.await.map_err(|error| StoreError::Value(format!("a defect of Steward: {error}")))??;
+    }
+    Ok(())
+}
+
+/// Starts what may start; true when something waits.
+async fn look(
+    ctx: &Ctx,
+    given: &Given,
+    driven: &mut BTreeMap<i64, (Stop, Driven)>,
+    looked_at: &mut BTreeMap<i64, Instant>,
+) -> Result<bool, StoreError> {
+    let open = ctx.store.read(engine_tasks::open).await?;
+    looked_at.retain(|id, at| at.elapsed() < AGAIN && open.iter().any(|row| row.id == *id));
+    let mut taken_up: Vec<i64> = Vec::new();
+    let mut waits = false;
+    for row in open {
+        let key = row.repository.0;
+        if driven.contains_key(&key) {
+            if row.state == State::Queued {
+                waits = true;
+            }
+            continue;
+        }
+        if row.state == State::Running {
+            // Nobody drives it here: what drove it failed by the store.
+            let (id, why) = (row.id, wording::task::restarted());
+            ctx.store.write(Durability::Full, move |tx| engine_tasks::put_back(tx, id, why)).await?;
+            waits = true;
+            continue;
+        }
+        // The oldest comes first, and while it waits nothing else of its repository starts.
+        if taken_up.contains(&key) {
+            continue;
+        }
+        taken_up.push(key);
+        if looked_at.contains_key(&row.id) {
+            waits = true;
+            continue;
+        }
+        let Some(policy) = allowed(ctx, given, &row).await? else { continue };
+        if let Err(why) = may_start(ctx, &row, &policy, given, needs_agent(&row.what)).await? {
+            waits = true;
+            let id = row.id;
+            looked_at.insert(id, Instant::now());
+            ctx.store.write(Durability::Normal, move |tx| engine_tasks::wait(tx, id, &why)).await?;
+            continue;
+        }
+        let id = row.id;
+        if ctx.store.write(Durability::Full, move |tx| engine_tasks::start(tx, id)).await? {
+            let stop = Stop::default();
+            let (ctx, given, handed) = (ctx.clone(), given.clone(), stop.clone());
+            let handle = tokio::spawn(async move { one(&ctx, row, policy, given, handed).await });
+            driven.insert(key, (stop, handle));
+        }
+    }
+    Ok(waits)
+}
+
+fn needs_agent(what: &What) -> bool {
+    match what {
+        What::Fix { .. } | What::Triage { .. } => true,
+        What::Rebase => false,
+    }
+}
+
+/// The policy of a task's repository, while it may work there at all.
+async fn allowed(ctx: &Ctx, given: &Given, row: &TaskRow) -> Result<Option<Policy>, StoreError> {
+    let (given, row, config) = (given.clone(), row.clone(), ctx.config());
+    ctx.store
+        .read(move |tx| {
+            if pause::current(tx)?.is_some() {
+                return Ok(None);
+            }
+            (given.policy)(tx, &config, &row)
+        })
+        .await
+}
+
+/// Takes every reading and asks the rules.
+async fn may_start(
+    ctx: &Ctx,
+    row: &TaskRow,
+    policy: &Policy,
+    given: &Given,
+    is_agent: bool,
+) -> Result<MayStart, StoreError> {
+    let (repository, parked, config) = (row.repository, Arc::clone(&given.parked), ctx.config());
+    let (started, limited, parked, caps) = ctx
+        .store
+        .read(move |tx| {
+            Ok::<_, StoreError>((
+                engine_tasks::started_today(tx, repository)?,
+                seat::limited_until(tx)?,
+                parked(tx, repository)?,
+                seat::within_caps(tx, &config)?,
+            ))
+        })
+        .await?;
+    let home = ctx.home.clone();
+    let free = tokio::task::spawn_blocking(move || HeavyLock::try_take(&home));
+    let lock_free = matches!(free.await, Ok(Ok(Some(_))));
+    let mut start = Start {
+        boundary: Reading::known(()),
+        priority_busy: priority::busy(policy.priority.as_ref()).await,
+        lock_free,
+        available_mb: available_mb(),
+        started_today: if is_agent { started } else { 0 },
+        limited_until: limited.filter(|_| is_agent),
+        parked: if is_agent { parked } else { 0 },
+    };
+    let judge = |start: &Start| {
+        let (runs, mb) = (policy.agent.daily_runs, policy.agent.min_available_mb);
+        hold::may_start(start, runs, mb, ctx.clock.now()).map_err(|why| wording::engine::not_now(&why))
+    };
+    if let Err(why) = judge(&start) {
+        return Ok(Err(why));
+    }
+    if !is_agent {
+        return Ok(Ok(()));
+    }
+    if let Err(why) = caps {
+        return Ok(Err(why));
+    }
+    // The wall is asked last, since that costs most; and before each task.
+    if let Err(why) = seat::wall(ctx).await {
+        start.boundary = Reading::unread(Cause::NotReadYet, why);
+    }
+    Ok(judge(&start))
+}
+
+/// Memory that is available, in MB, by the kernel's own estimate.
+fn available_mb() -> Reading<u64> {
+    let unread =
+        |why: &str| Reading::unread(Cause::NotReadYet, format!("the available memory is not known: {why}"));
+    let text = match std::fs::read_to_string("/proc/meminfo") {
+        Ok(text) => text,
+        Err(error) => return unread(&error.to_string()),
+    };
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"));
+    let kb = line.and_then(|rest| rest.trim().trim_end_matches("kB").trim().parse::<u64>().ok());
+    match kb {
+        Some(kb) => Reading::known(kb / 1024),
+        None => unread("the kernel does not say"),
+    }
+}
+
+/// Drives one task, and watches what may end it.
+async fn one(ctx: &Ctx, row: TaskRow, policy: Policy, given: Given, stop: Stop) -> Result<(), StoreError> {
+    let watched = tokio::spawn(watch_over(ctx.clone(), given.clone(), row.clone(), stop.clone()));
+    let again = async || may_start(ctx, &row, &policy, &given, true).await;
+    let outcome = drive::drive(ctx, &row, &policy, &stop, again).await;
+    watched.abort();
+    let outcome = outcome?;
+    let id = row.id;
+    failpoint::reach("task_ended");
+    ctx.store
+        .write(Durability::Full, move |tx| match outcome {
+            Outcome::Ended(ended) => engine_tasks::end(tx, id, &ended).map(drop),
+            Outcome::PutBack(why) => engine_tasks::put_back(tx, id, &why),
+        })
+        .await
+}
+
+/// Ends a task as soon as it may not run any more.
+async fn watch_over(ctx: Ctx, given: Given, row: TaskRow, stop: Stop) {
+    let mut every = tokio::time::interval(LOOK);
+    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut looks = 0_u32;
+    loop {
+        every.tick().await;
+        looks = looks.wrapping_add(1);
+        match ctx.store.read(pause::current).await {
+            Ok(Some(paused)) => return stop.stop(StopWhy::Paused(paused.why)),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "the pause cannot be read while a task runs"),
+        }
+        let policy = match allowed(&ctx, &given, &row).await {
+            Ok(Some(policy)) => policy,
+            Ok(None) => return stop.stop(StopWhy::SwitchedOff),
+            Err(error) => {
+                tracing::warn!(%error, "the switch cannot be read while a task runs");
+                continue;
+            }
+        };
+        if policy.priority.is_some() && looks.is_multiple_of(PRIORITY_EVERY) {
+            // What cannot be asked may be busy.
+            match priority::busy(policy.priority.as_ref()).await {
+                Reading::Known { value: false } => {}
+                Reading::Known { value: true } | Reading::Unread { .. } => {
+                    return stop.stop(StopWhy::Preempted);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! Tasks of the engine: asked for, running, and how they ended (engine.md 9, 14, 15).
+
+use chrono::{DateTime, Utc};
+use rusqlite::{Row, named_params};
+use serde::{Deserialize, Serialize};
+use steward_rules::engine::retry::TaskEnd;
+use steward_rules::engine::triage::{Answer, Claim};
+use steward_rules::ids::{RepoName, Sha};
+use steward_rules::untrusted::Untrusted;
+
+pub use super::engine_items::ItemKind;
+use super::repositories::RepositoryId;
+use super::sql::{self, At};
+use super::{ReadTx, StoreError, WriteTx};
+
+/// What is asked for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "what")]
+pub enum What {
+    /// Repair what a check or the verdict found.
+    Fix {
+        /// The checks that failed; empty when it is the flag.
+        checks: Vec<String>,
+        flag: bool,
+    },
+    /// Put the change onto the base: by the driver, and by an agent where the driver refuses.
+    Rebase,
+    /// Decide about an issue.
+    Triage {
+        /// Questions that were asked before.
+        asked: Vec<String>,
+    },
+}
+
+/// One piece of text that somebody else wrote.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// What it is, in Steward's words: `log of check`, `the issue`, `a comment`.
+    pub what: String,
+    pub text: String,
+}
+
+/// A task to be queued.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewTask {
+    pub repository: RepositoryId,
+    pub kind: ItemKind,
+    pub number: i64,
+    pub what: What,
+    /// The head of the pull request; none for an issue.
+    pub head: Option<Sha>,
+    /// The base as it was read last.
+    pub base: Sha,
+    /// The branch the result goes to.
+    pub branch: String,
+    /// Where that branch stands; `None` when it is to be made.
+    pub lease: Option<Sha>,
+    pub evidence: Vec<Piece>,
+}
+
+/// How far a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum State {
+    Queued,
+    Running,
+    Ended,
+}
+
+/// A fault of the configuration, which no further try mends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Fault {
+    /// `commit:` names nobody.
+    NoIdentity,
+    /// `validate.check` names no program, or one that is not there.
+    NoValidator,
+    /// `validate.pin` is missing, or the program is another one.
+    Pin,
+    /// The branch is none that `push.allowed` names.
+    Branch,
+    /// The role has no seat, or its agent cannot be started.
+    NoSeat,
+    /// `safePaths` names nothing that could be written.
+    NoSafePath,
+}
+
+/// What a task came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "result")]
+pub enum TaskResult {
+    /// A commit that stands under `refs/steward/work/<task>` in our clone, to be pushed with a lease.
+    Push {
+        branch: String,
+        from: Option<Sha>,
+        to: Sha,
+        /// What the agent says of it: untrusted. `None` after a mechanical rebase.
+        note: Option<String>,
+    },
+    /// A proven decision about an issue other than a change.
+    Answer { answer: Decided },
+}
+
+/// The decision of a triager in the form it is kept; its texts are untrusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", tag = "decision")]
+pub enum Decided {
+    AlreadyPresent { ids: Vec<String>, evidence: String },
+    Declined { reason: String, claims: Vec<Claim> },
+    NeedInfo { question: String },
+}
+
+impl Decided {
+    /// As the rules judge it.
+    pub fn answer(&self) -> Answer {
+        match self.clone() {
+            Self::AlreadyPresent { ids, evidence } => {
+                Answer::AlreadyPresent { ids, evidence: Untrusted::new(evidence) }
+            }
+            Self::Declined { reason, claims } => Answer::Declined { reason: Untrusted::new(reason), claims },
+            Self::NeedInfo { question } => Answer::NeedInfo { question: Untrusted::new(question) },
+        }
+    }
+}
+
+/// How a task ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    pub end: TaskEnd,
+    pub fault: Option<Fault>,
+    pub detail: String,
+    pub result: Option<TaskResult>,
+}
+
+/// A task as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskRow {
+    pub id: i64,
+    pub repository: RepositoryId,
+    pub host: String,
+    /// As config.yaml has it.
+    pub name: RepoName,
+    pub kind: ItemKind,
+    pub number: i64,
+    pub what: What,
+    pub head: Option<Sha>,
+    pub base: Sha,
+    pub branch: String,
+    pub lease: Option<Sha>,
+    pub evidence: Vec<Piece>,
+    pub state: State,
+    pub waits: Option<String>,
+    pub queued_at: DateTime<Utc>,
+    pub started_at: Option<DateTime<Utc>>,
+    pub agent_at: Option<DateTime<Utc>>,
+    pub ended_at: Option<DateTime<Utc>>,
+    pub end: Option<TaskEnd>,
+    pub fault: Option<Fault>,
+    pub detail: Option<String>,
+    pub result: Option<TaskResult>,
+}
+
+const SELECT: &str = "SELECT t.id, t.repository, r.host, r.name, t.kind, t.number, t.what, t.head, t.base, t.branch,
+    t.lease, t.evidence, t.state, t.waits, t.queued_at, t.started_at, t.agent_at, t.ended_at, t.outcome, t.fault,
+    t.detail, t.result
+    FROM engine_tasks t JOIN repositories r ON r.id = t.repository";
+
+fn row(row: &Row<'_>) -> rusqlite::Result<TaskRow> {
+    let result: Option<String> = row.get("result")?;
+    Ok(TaskRow {
+        id: row.get("id")?,
+        repository: RepositoryId(row.get("repository")?),
+        host: row.get("host")?,
+        name: sql::repo_name(row, "name")?,
+        kind: sql::word(row, "kind")?,
+        number: row.get("number")?,
+        what: sql::json(row, "what")?,
+        head: sql::sha_opt(row, "head")?,
+        base: sql::sha(row, "base")?,
+        branch: row.get("branch")?,
+        lease: sql::sha_opt(row, "lease")?,
+        evidence: sql::json(row, "evidence")?,
+        state: sql::word(row, "state")?,
+        waits: row.get("waits")?,
+        queued_at: sql::time(row, "queued_at")?,
+        started_at: sql::time_opt(row, "started_at")?,
+        agent_at: sql::time_opt(row, "agent_at")?,
+        ended_at: sql::time_opt(row, "ended_at")?,
+        end: sql::word_opt(row, "outcome")?,
+        fault: sql::word_opt(row, "fault")?,
+        detail: row.get("detail")?,
+        result: result.map(|_| sql::json(row, "result")).transpose()?,
+    })
+}
+
+/// Queues a task; `None` when one of the same item is open already.
+pub fn queue(tx: &WriteTx<'_>, new: &NewTask) -> Result<Option<i64>, StoreError> {
+    if open_of(tx, new.repository, new.kind, new.number)?.is_some() {
+        return Ok(None);
+    }
+    let id = tx.insert(
+        "INSERT INTO engine_tasks (repository, kind, number, what, head, base, branch, lease, evidence, state, queued_at)
+         VALUES (:repository, :kind, :number, :what, :head, :base, :branch, :lease, :evidence, 'queued', :now)",
+        named_params! {
+            ":repository": new.repository.0, ":kind": sql::to_word(&new.kind)?, ":number": new.number,
+            ":what": sql::to_json(&new.what)?, ":head": new.head.as_ref().map(Sha::as_str),
+            ":base": new.base.as_str(), ":branch": new.branch, ":lease": new.lease.as_ref().map(Sha::as_str),
+            ":evidence": sql::to_json(&new.evidence)?, ":now": At(tx.now()),
+        },
+    )?;
+    tx.topic("engine_tasks")?;
+    Ok(Some(id))
+}
+
+/// One task.
+pub fn get(tx: &ReadTx<'_>, id: i64) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(&format!("{SELECT} WHERE t.id = :id"), named_params! { ":id": id }, row)
+}
+
+/// The open task of an item.
+pub fn open_of(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    kind: ItemKind,
+    number: i64,
+) -> Result<Option<TaskRow>, StoreError> {
+    tx.query_opt(
+        &format!(
+            "{SELECT} WHERE t.repository = :repository AND t.kind = :kind AND t.number = :number
+             AND t.state <> 'ended'"
+        ),
+        named_params! { ":repository": repository.0, ":kind": sql::to_word(&kind)?, ":number": number },
+        row,
+    )
+}
+
+/// Every task of an item, the newest first.
+pub fn of_item(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    kind: ItemKind,
+    number: i64,
+) -> Result<Vec<TaskRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "{SELECT} WHERE t.repository = :repository AND t.kind = :kind AND t.number = :number
+             ORDER BY t.id DESC LIMIT 100"
+        ),
+        named_params! { ":repository": repository.0, ":kind": sql::to_word(&kind)?, ":number": number },
+        row,
+    )
+}
+
+/// Every open task, the oldest first.
+pub fn open(tx: &ReadTx<'_>) -> Result<Vec<TaskRow>, StoreError> {
+    tx.query_all(&format!("{SELECT} WHERE t.state <> 'ended' ORDER BY t.id"), named_params! {}, row)
+}
+
+/// Says why a queued task does not start; nothing is said twice.
+pub fn wait(tx: &WriteTx<'_>, id: i64, why: &str) -> Result<(), StoreError> {
+    let changed = tx.execute(
+        "UPDATE engine_tasks SET waits = :why WHERE id = :id AND state = 'queued' AND waits IS NOT :why",
+        named_params! { ":id": id, ":why": why },
+    )?;
+    if changed > 0 { tx.topic("engine_tasks") } else { Ok(()) }
+}
+
+/// Takes a queued task up; false when it is not queued any more.
+pub fn start(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE engine_tasks SET state = 'running', started_at = :now, waits = NULL
+         WHERE id = :id AND state = 'queued'",
+        named_params! { ":id": id, ":now": At(tx.now()) },
+    )?;
+    tx.topic("engine_tasks")?;
+    Ok(changed > 0)
+}
+
+/// Notes that its agent starts, and counts it for the day.
+pub fn agent_starts(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {
+    let now = tx.now();
+    tx.execute(
+        "UPDATE engine_tasks SET agent_at = :now WHERE id = :id",
+        named_params! { ":id": id, ":now": At(now) },
+    )?;
+    tx.execute(
+        "INSERT INTO engine_agent_days (repository, day, runs)
+         SELECT repository, :day, 1 FROM engine_tasks WHERE id = :id
+         ON CONFLICT (repository, day) DO UPDATE SET runs = runs + 1",
+        named_params! { ":id": id, ":day": now.date_naive().to_string() },
+    )?;
+    tx.topic("engine_tasks")
+}
+
+/// Agent runs started in a repository on this UTC day.
+pub fn started_today(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<u32, StoreError> {
+    let runs = tx.query_opt(
+        "SELECT runs FROM engine_agent_days WHERE repository = :repository AND day = :day",
+        named_params! { ":repository": repository.0, ":day": tx.now().date_naive().to_string() },
+        |row| row.get::<_, u32>("runs"),
+    )?;
+    Ok(runs.unwrap_or(0))
+}
+
+/// Puts a running task back: nothing of it is spent, and it starts anew.
+pub fn put_back(tx: &WriteTx<'_>, id: i64, why: &str) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE engine_tasks SET state = 'queued', started_at = NULL, waits = :why
+         WHERE id = :id AND state = 'running'",
+        named_params! { ":id": id, ":why": why },
+    )?;
+    tx.topic("engine_tasks")
+}
+
+/// Ends a task; false when it was over already.
+pub fn end(tx: &WriteTx<'_>, id: i64, ended: &Ended) -> Result<bool, StoreError> {
+    let fault = ended.fault.as_ref().map(sql::to_word).transpose()?;
+    let changed = tx.execute(
+        "UPDATE engine_tasks SET state = 'ended', ended_at = :now, outcome = :outcome, fault = :fault,
+            detail = :detail, result = :result, waits = NULL
+         WHERE id = :id AND state <> 'ended'",
+        named_params! {
+            ":id": id, ":now": At(tx.now()), ":outcome": sql::to_word(&ended.end)?, ":fault": fault,
+            ":detail": ended.detail, ":result": ended.result.as_ref().map(sql::to_json).transpose()?,
+        },
+    )?;
+    tx.topic("engine_tasks")?;
+    Ok(changed > 0)
+}
