@@ -18,6 +18,7 @@ const FLOOR_ONE: &[&str] = &[
     "frames",
     "git",
     "github",
+    "group",
     "home",
     "keychain",
     "lock",
@@ -30,8 +31,11 @@ const FLOOR_ONE: &[&str] = &[
 /// What every floor-1 module may use: where things stand, what is set, what time it is.
 const SHARED: &[&str] = &["clock", "config", "home", "store"];
 /// Uses between floor-1 modules beyond the shared ones, each with its reason.
-const EXCEPTIONS: &[(&str, &str, &str)] =
-    &[("agent", "sandbox", "a seat is an agent inside the boundary, started as one process tree")];
+const EXCEPTIONS: &[(&str, &str, &str)] = &[
+    ("agent", "sandbox", "a seat is an agent inside the boundary, started as one process tree"),
+    ("peers", "group", "a command past its time ends with everything it started"),
+    ("tmux", "group", "as does ssh, which may have started what leads it there"),
+];
 
 fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).expect("the workspace").to_path_buf()

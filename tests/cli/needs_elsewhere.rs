@@ -87,7 +87,8 @@ impl Elsewhere {
             "#!/bin/sh\necho \"$*\" >> '{log}'\ncase \"$1 $2\" in\n\
              'tmux capture') [ -e '{bin}/no-capture' ] && {{ echo 'capture: not entitled' >&2; exit 1; }}\n\
                exec '{remote}/tmux' capture-pane -p -J -e -t '{pane}' -S -40 ;;\n\
-             'tmux send') [ -e '{bin}/no-send' ] && {{ echo 'peer does not grant can_send_keys' >&2; exit 1; }}\n\
+             'tmux send') [ -e '{bin}/send-dies' ] && kill -9 $$\n\
+               [ -e '{bin}/no-send' ] && {{ echo 'peer does not grant can_send_keys' >&2; exit 1; }}\n\
                '{remote}/tmux' send-keys -t '{pane}' -l -- \"$4\"; sleep 0.3; exec '{remote}/tmux' send-keys -t '{pane}' Enter ;;\n\
              *) echo '{{}}' ;;\nesac\n",
             log = self.bin.join("thrum.log").display(),
@@ -316,6 +317,31 @@ fn words_go_through_thrum_first_and_by_ssh_on_the_owners_second_press() {
     assert_eq!(got().lines().count(), 1, "{}", got());
     assert!(got().trim_end().ends_with("B, but keep the old files"), "{}", got());
     assert_eq!(there.log("thrum").lines().filter(|line| line.starts_with("tmux send")).count(), 1);
+}
+
+#[test]
+fn words_of_which_thrum_did_not_say_what_became_are_not_called_untyped_nor_sent_by_ssh() {
+    let Some(there) = Elsewhere::new() else { return };
+    if !boundary_or_say() {
+        return;
+    }
+    let pane = there.pane(EDITOR);
+    there.tmux.until_shows(&pane, |text| text.contains("journal?"));
+    there.thrum(&pane);
+    std::fs::write(there.bin.join("send-dies"), "").unwrap();
+    points_at_the_question(&there);
+    there.config(&pane, "{host: build, keys: true}", &there.project(), true);
+    let _served = there.serve();
+    there.raised();
+    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
+    let back = there.stage("returned");
+    let why = back["answer"]["why"].as_str().unwrap();
+    assert!(why.contains("is not known") && !why.contains("by ssh"), "{why}");
+    // The next press is thrum's again.
+    std::fs::remove_file(there.bin.join("send-dies")).unwrap();
+    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
+    there.stage("acknowledged");
+    assert!(there.log("ssh").lines().all(|line| !line.contains("send-keys")), "{}", there.log("ssh"));
 }
 
 #[test]

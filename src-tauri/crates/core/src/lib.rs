@@ -9,6 +9,7 @@ pub mod clock;
 pub mod config;
 pub mod frames;
 pub mod git;
+mod group;
 pub mod github;
 pub mod home;
 pub mod keychain;

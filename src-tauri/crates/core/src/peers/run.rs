@@ -9,6 +9,8 @@ use steward_rules::untrusted::Untrusted;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 
+use crate::group::Group;
+
 /// Bytes of one answer.
 const ANSWER_CAP: usize = 4 << 20;
 const WORDS_CAP: usize = 4 << 10;
@@ -27,6 +29,9 @@ pub enum PeerError {
     /// It ended with a failure; its own words, on one line.
     #[error("{program}: {words}")]
     Refused { program: &'static str, words: String },
+    /// It was ended from outside, so what it did is not known.
+    #[error("{program} was ended before it was done ({how})")]
+    Ended { program: &'static str, how: String },
     #[error("{program} printed what Steward does not understand: {why}")]
     Odd { program: &'static str, why: String },
     #[error("starting {program}: {source}")]
@@ -57,7 +62,7 @@ pub(super) struct Line<'a> {
     pub time: Duration,
 }
 
-/// Runs it to its end and gives what it printed.
+/// Runs it to its end and gives what it printed; past its time it is ended with everything it started.
 pub(super) async fn run(line: Line<'_>) -> Result<Vec<u8>, PeerError> {
     let (program, time) = (line.program, line.time);
     tokio::time::timeout(time, talk(line))
@@ -82,6 +87,7 @@ async fn talk(line: Line<'_>) -> Result<Vec<u8>, PeerError> {
         .process_group(0)
         .kill_on_drop(true);
     let mut child = command.spawn().map_err(start)?;
+    let mut group = Group::of(&child);
     let (out, words) =
         (child.stdout.take().expect("BUG: piped above"), child.stderr.take().expect("BUG: piped above"));
     let (input, text) = (child.stdin.take(), line.input.unwrap_or_default().as_bytes());
@@ -97,8 +103,12 @@ async fn talk(line: Line<'_>) -> Result<Vec<u8>, PeerError> {
         return Err(PeerError::TooLarge { program, limit: ANSWER_CAP });
     }
     let status = child.wait().await.map_err(start)?;
+    group.has_ended();
     if status.success() {
         return Ok(out);
+    }
+    if status.code().is_none() {
+        return Err(PeerError::Ended { program, how: status.to_string() });
     }
     let mut said = String::from_utf8_lossy(&words.unwrap_or_default()).into_owned();
     if said.trim().is_empty() {
@@ -116,4 +126,64 @@ async fn read_capped(pipe: impl AsyncRead + Unpin, cap: usize) -> std::io::Resul
     let mut bytes = Vec::new();
     pipe.take(cap as u64 + 1).read_to_end(&mut bytes).await?;
     Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn past_its_time_a_command_ends_with_everything_it_started() {
+        let folder = tempfile::tempdir().unwrap();
+        let (started, script) = (folder.path().join("started"), folder.path().join("slow"));
+        let lines = format!("sleep 600 &\necho $! > '{0}.new'\nmv '{0}.new' '{0}'\nwait\n", started.display());
+        std::fs::write(&script, lines).unwrap();
+        let running = tokio::spawn({
+            let (script, folder) = (script.clone(), folder.path().to_owned());
+            async move {
+                run(Line {
+                    program: "slow",
+                    path: Path::new("/bin/sh"),
+                    args: vec![script.as_os_str()],
+                    folder: &folder,
+                    kept: &["PATH"],
+                    set: Vec::new(),
+                    input: None,
+                    time: Duration::from_secs(3),
+                })
+                .await
+            }
+        });
+        assert!(matches!(running.await.unwrap(), Err(PeerError::Timeout { .. })));
+        let sleeper: i32 = std::fs::read_to_string(&started).unwrap().trim().parse().unwrap();
+        let until = std::time::Instant::now() + Duration::from_secs(20);
+        // Ended is what is gone, or waits only for whoever collects it.
+        let runs = || {
+            let stat = std::fs::read_to_string(format!("/proc/{sleeper}/stat")).unwrap_or_default();
+            stat.rsplit_once(") ").is_some_and(|(_, rest)| !rest.starts_with(['Z', 'X']))
+        };
+        while runs() {
+            assert!(std::time::Instant::now() < until, "what it started goes on");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    #[tokio::test]
+    async fn what_a_command_did_that_was_ended_from_outside_is_not_known() {
+        let folder = tempfile::tempdir().unwrap();
+        let script = folder.path().join("dies");
+        std::fs::write(&script, "kill -9 $$\n").unwrap();
+        let ended = run(Line {
+            program: "dies",
+            path: Path::new("/bin/sh"),
+            args: vec![script.as_os_str()],
+            folder: folder.path(),
+            kept: &["PATH"],
+            set: Vec::new(),
+            input: None,
+            time: Duration::from_secs(20),
+        })
+        .await;
+        assert!(matches!(ended, Err(PeerError::Ended { .. })), "{ended:?}");
+    }
 }

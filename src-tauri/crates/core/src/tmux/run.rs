@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use super::remote::quoted;
 use super::{Tmux, TmuxError};
+use crate::group::Group;
 
 /// Bytes of one answer: a screen of 500 lines with colours fits many times.
 const ANSWER_CAP: usize = 4 << 20;
@@ -51,6 +52,7 @@ impl Tmux {
             .kill_on_drop(true);
         inner.started.fetch_add(1, Ordering::Relaxed);
         let mut child = command.spawn().map_err(|source| TmuxError::Start { source })?;
+        let mut group = Group::of(&child);
         let (out, words) =
             (child.stdout.take().expect("BUG: piped above"), child.stderr.take().expect("BUG: piped above"));
         let (out, words) = tokio::join!(read_capped(out, ANSWER_CAP), read_capped(words, WORDS_CAP));
@@ -59,6 +61,7 @@ impl Tmux {
             return Err(TmuxError::TooLarge { limit: ANSWER_CAP });
         }
         let status = child.wait().await.map_err(|source| TmuxError::Start { source })?;
+        group.has_ended();
         if status.success() {
             return Ok(out);
         }

@@ -12,10 +12,12 @@ use super::typing::{Steps, THRUM};
 use crate::peers::PeerError;
 use crate::peers::thrum::Thrum;
 use crate::store::needs::NeedRow;
-use crate::tmux::{Journal, Reached};
+use crate::tmux::{Journal, Reached, Undelivered};
 
 /// How long the words may take to show: thrum waits until the pane is quiet.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// The same where thrum itself did not come to its end.
+const GLANCE: Duration = Duration::from_secs(4);
 const LOOK: Duration = Duration::from_millis(700);
 
 /// Sends one line, unless a capture shows that it must not go.
@@ -40,26 +42,50 @@ pub(super) async fn line(
         Err(Obstacle::Refused(refusal)) => return Attempt::Refused(refusal.to_string()),
     }
     if !steps.reached(Reached::Ready).await {
-        return Attempt::Unsubmitted("the delivery was stopped".to_owned());
+        // Stopped before the first key, as in a pause: it waits.
+        return Attempt::Held(Undelivered::Stopped.to_string());
     }
-    if let Err(error) = thrum.type_line(&row.agent, text.as_str()).await {
-        return refused(&error);
-    }
-    let until = Instant::now() + PATIENCE;
+    let unsure = match thrum.type_line(&row.agent, text.as_str()).await {
+        Ok(()) => None,
+        Err(error) if is_refusal(&error) => return refused(&error),
+        Err(error) => Some(error),
+    };
+    let until = Instant::now() + if unsure.is_none() { PATIENCE } else { GLANCE };
     let mut last = Shown::Nowhere;
     while Instant::now() < until {
         tokio::time::sleep(LOOK).await;
         let Ok(out) = thrum.capture(&row.agent).await else { continue };
         last = shown(agent, &Screen::parse(&out), text.as_str());
         match last {
-            Shown::Transcript | Shown::Working | Shown::Modal => return Attempt::Acknowledged,
+            Shown::Transcript => return Attempt::Acknowledged,
+            // What else the agent may work on is no proof of what thrum did.
+            Shown::Working if unsure.is_none() => return Attempt::Acknowledged,
+            // A prompt that lies over the composer proves nothing.
+            Shown::Working | Shown::Modal => {}
             Shown::Composer | Shown::Placeholder | Shown::Nowhere | Shown::Other => {}
         }
     }
-    if last.is_typed() {
-        return Attempt::Unsubmitted("it stands in the composer, and thrum did not send it".to_owned());
+    match unsure {
+        _ if last.is_typed() => {
+            Attempt::Unsubmitted("it stands in the composer, and thrum did not send it".to_owned())
+        }
+        Some(error) => Attempt::Unsubmitted(format!(
+            "whether thrum typed it is not known ({error}): look there before you send it again"
+        )),
+        None => Attempt::Submitted,
     }
-    Attempt::Submitted
+}
+
+/// True when thrum itself said no, or is not there: nothing was typed. Behind any other fault it may have been.
+fn is_refusal(error: &PeerError) -> bool {
+    match error {
+        PeerError::Missing(_) | PeerError::Refused { .. } => true,
+        PeerError::Timeout { .. }
+        | PeerError::TooLarge { .. }
+        | PeerError::Ended { .. }
+        | PeerError::Odd { .. }
+        | PeerError::Start { .. } => false,
+    }
 }
 
 /// What thrum refused comes back; the owner's next press goes by ssh, where the config lets it.
