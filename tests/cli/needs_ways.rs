@@ -386,6 +386,42 @@ fn a_question_by_message_is_told_to_the_owner_alone_and_his_reply_is_carried_bac
 }
 
 #[test]
+fn a_reply_by_message_belongs_to_what_it_replies_to_and_none_is_dropped() {
+    let desk = Desk::new();
+    let thrum =
+        Thrum::new(&desk, &json!({"project_name": "app", "permission_supervisors": ["@user:leon"]}));
+    desk.home.write_config(&(desk.home.config() + &thrum.config()));
+    let asked = message("m1", "coord_app", None, "NEED [port]: Which port?");
+    thrum.inbox(&json!([asked.clone()]));
+    let served = thrum.serve(&desk);
+    until("the owner is told", || Some(thrum.sent()).filter(|sent| !sent.is_empty()));
+    // A number before a colon is his words, not another question.
+    let words = "8080: the one the docs name";
+    thrum.inbox(&json!([asked.clone(), message("m2", "user:leon", Some("msg_0"), words)]));
+    desk.script(&["needs", "look"]).ok();
+    let reply = |id: &str| {
+        let path = thrum.state.join(format!("reply-{id}"));
+        until("a reply", || std::fs::read_to_string(&path).ok().filter(|text| !text.is_empty()))
+    };
+    assert!(reply("m1").ends_with(words), "{}", reply("m1"));
+    until("it is written down", || {
+        needs(&desk).first().filter(|need| need["answer"]["stage"] == "acknowledged").map(drop)
+    });
+    // One that comes too late is said to be, and opens its question.
+    let late = message("m3", "user:leon", Some("msg_0"), "no, 9090");
+    thrum.inbox(&json!([asked, late]));
+    desk.script(&["needs", "look"]).ok();
+    assert!(reply("m3").contains("is not taken as an answer: question 1 is open no more"), "{}", reply("m3"));
+    let inbox = desk.script(&["inbox", "--json"]).ok().json();
+    let entry = inbox["entries"].as_array().unwrap().iter().find(|entry| entry["chip"] == "REPLY").cloned();
+    let entry = entry.unwrap_or_else(|| panic!("{inbox}"));
+    assert!(entry["title"].as_str().unwrap().contains("is not taken"), "{entry}");
+    assert_eq!((&entry["target"], &entry["source"]), (&json!("question/1"), &json!("no, 9090")));
+    assert_eq!(needs(&desk)[0]["answer"]["words"], words);
+    served.end();
+}
+
+#[test]
 fn p41_without_an_owner_nothing_is_sent_and_that_is_said_once() {
     let desk = Desk::new();
     let thrum = Thrum::new(&desk, &json!({"permission_supervisors": ["coordinator", "@user:"]}));

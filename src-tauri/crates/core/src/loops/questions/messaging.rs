@@ -4,14 +4,12 @@
 use std::collections::HashSet;
 use std::path::PathBuf;
 
-use steward_rules::ids::NeedId;
-use steward_rules::questions::answer::{Route, route};
 use steward_rules::questions::need::{self, Origin};
 use steward_rules::questions::thrum::{Kind as MessageKind, Message, ThrumRefusal, author, kind, refusal};
 use steward_rules::untrusted::Untrusted;
 
 use super::raising::{self, Asking, raise};
-use super::{Roster, answering, here, roster};
+use super::{Roster, answering, here, roster, target};
 use crate::config::Questions;
 use crate::loops::effects::powers;
 use crate::loops::{Ctx, failpoint};
@@ -20,7 +18,7 @@ use crate::peers::thrum::{Project, Thrum};
 use crate::store::inbox::{self, Kind, NewEntry};
 use crate::store::needs::{self, NeedRow, Place};
 use crate::store::thrum::{self as log, SentState};
-use crate::store::{Durability, StoreError};
+use crate::store::{Durability, StoreError, WriteTx};
 
 /// What an asker is told whose question names no project.
 const NO_PROJECT: &str = "Your NEED names no project. Send it again with a line `Project: <project>`.";
@@ -92,7 +90,9 @@ async fn talk(
         }
         match kind(&message, owner.unwrap_or_default()) {
             MessageKind::Need => need_came(ctx, roster, project, &thrum, &folder, &message).await?,
-            MessageKind::Answer { to } => answer_came(ctx, config, &folder, &message, to).await?,
+            MessageKind::Answer { to } => {
+                answer_came(ctx, config, &thrum, &folder, &message, to).await?
+            }
             MessageKind::Other => taken(ctx, &folder, &message).await?,
         }
     }
@@ -200,6 +200,7 @@ async fn need_came(
 async fn answer_came(
     ctx: &Ctx,
     config: &Questions,
+    thrum: &Thrum,
     folder: &str,
     message: &Message,
     to: &str,
@@ -207,27 +208,44 @@ async fn answer_came(
     let words = message.body.content.trim().to_owned();
     let (place, id, to) = (folder.to_owned(), message.message_id.clone(), to.to_owned());
     let config = config.clone();
-    ctx.store
+    let wrong = ctx
+        .store
         .write(Durability::Full, move |tx| {
             if !log::take(tx, &place, &id)? {
-                return Ok(());
+                return Ok(None);
             }
-            let Some(need) = log::told_by(tx, &place, &to)? else { return Ok(()) };
-            let number = match route(&words, &[need.0]) {
-                Route::To { number, .. } => NeedId(number),
-                Route::Which(_) | Route::NotOpen(_) | Route::Nothing | Route::Empty => return Ok(()),
-            };
-            let Some(row) = needs::get(tx, number)? else { return Ok(()) };
+            // A reply names its question by the message it replies to, whatever its words begin with.
+            let Some(need) = log::told_by(tx, &place, &to)? else { return Ok(None) };
+            let Some(row) = needs::get(tx, need)? else { return Ok(None) };
             match answering::take_words(tx, &row, &words, &config) {
-                Ok(()) => Ok(()),
+                Ok(()) => Ok(None),
                 Err(answering::AnswerError::Store(error)) => Err(error),
-                Err(error) => {
-                    tracing::info!(need = %row.id, %error, "a reply of the owner is not taken as an answer");
-                    Ok(())
-                }
+                Err(error) => not_taken(tx, &row, &words, &error.to_string()).map(Some),
             }
         })
-        .await
+        .await?;
+    if let Some(wrong) = wrong
+        && let Err(error) = thrum.reply(&message.message_id, &wrong).await
+    {
+        tracing::warn!(%error, "the owner was not told through thrum that his reply was not taken");
+    }
+    Ok(())
+}
+
+/// A reply that is no answer goes back to the owner: an entry that opens its question, and the words that he
+/// is told by message.
+fn not_taken(tx: &WriteTx<'_>, row: &NeedRow, words: &str, why: &str) -> Result<String, StoreError> {
+    let entry = NewEntry {
+        kind: Kind::Incident,
+        subject: format!("need:{}", row.id),
+        target: target(row.id),
+        title: raising::inert(&format!("Your reply to {} is not taken: {why}", row.item().asker()), 160),
+        source: raising::inert(words, 200),
+        chip: "REPLY".to_owned(),
+    };
+    inbox::upsert(tx, &entry)?;
+    let about = format!("{} (NEED [{}])", row.item().asker(), row.need.topic);
+    Ok(raising::inert(&format!("Your reply to {about} is not taken as an answer: {why}."), MESSAGE))
 }
 
 /// Sends each open question that was not sent in these words, to the owner alone.
