@@ -261,6 +261,37 @@ fn thrums_licence_closes_its_panes_until_the_next_start_and_ssh_is_asked() {
     until("thrum is asked again", || (captures() > before).then_some(()));
 }
 
+#[test]
+fn the_prompt_of_a_member_that_only_thrum_knows_is_raised_and_goes_when_it_is_answered_there() {
+    let Some(there) = Elsewhere::new() else { return };
+    let answered = there.tmux.folder().join("key");
+    let script = prompting(&answered).replace("echo 'it went on'", "printf 'it went on\n\n> '");
+    let pane = there.pane(&script);
+    there.tmux.until_shows(&pane, |text| text.contains("Esc to cancel"));
+    there.thrum(&pane);
+    let text = format!(
+        "\nquestions:\n  enabled: true\n  owner: leon\n  keys: true\n  sources: [cli, pane]\n  roster:\n{}",
+        there.project()
+    );
+    there.desk.home.write_config(&(there.base.clone() + &text));
+    let _served = there.serve();
+    let need = there.raised();
+    assert_eq!(
+        (need["agent"].as_str(), need["topic"].as_str()),
+        (Some("coord"), Some("permission")),
+        "{need}"
+    );
+    assert!(need["question"].as_str().unwrap().contains("touch built"), "{need}");
+    assert_eq!((&need["pane"], &need["may"]["press"]), (&json!(null), &json!(false)), "{need}");
+    assert!(need["may"]["why"].as_str().unwrap().contains("its own terminal"), "{need}");
+    there.looks();
+    there.tmux.type_keys(&pane, "1");
+    there.tmux.until_shows(&pane, |text| text.contains("it went on"));
+    there.looks();
+    until("it is gone", || (there.needs()[0]["state"] == "gone").then_some(()));
+    assert_eq!(there.needs().len(), 1, "and was asked once");
+}
+
 /// A line editor like an agent's under its question, and what was sent to it.
 const EDITOR: &str = "printf 'WAL or the rollback journal?\n\n> '; while IFS= read -r line; do printf '%s\n' \"$line\" >> \"$0.got\"; \
                       printf 'taken\n\n> '; done\n";

@@ -388,8 +388,7 @@ fn a_question_by_message_is_told_to_the_owner_alone_and_his_reply_is_carried_bac
 #[test]
 fn a_reply_by_message_belongs_to_what_it_replies_to_and_none_is_dropped() {
     let desk = Desk::new();
-    let thrum =
-        Thrum::new(&desk, &json!({"project_name": "app", "permission_supervisors": ["@user:leon"]}));
+    let thrum = Thrum::new(&desk, &json!({"project_name": "app", "permission_supervisors": ["@user:leon"]}));
     desk.home.write_config(&(desk.home.config() + &thrum.config()));
     let asked = message("m1", "coord_app", None, "NEED [port]: Which port?");
     thrum.inbox(&json!([asked.clone()]));

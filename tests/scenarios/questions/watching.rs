@@ -209,6 +209,84 @@ async fn a_prompt_whose_answer_is_on_its_way_is_not_asked_again() {
 }
 
 #[tokio::test]
+async fn a_prompt_that_the_owner_put_away_is_not_asked_again_while_it_stands_there() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let pane = server.script(&prompting(&server.tmux.folder().join("key")));
+    server.until_shows(&pane, "Esc to cancel");
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]).await;
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    let id = desk.ctx.store.read(needs::open).await.unwrap()[0].id;
+    questions::drop_need(&desk.ctx, id, false).await.unwrap();
+    // A restart looks at every pane anew.
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(desk.ctx.store.read(needs::open).await.unwrap(), []);
+    // Once it was gone, the same prompt is another one.
+    server.tmux.type_keys(&pane, "3");
+    server.until_shows(&pane, "it went on");
+    server.tmux.tmux(&["clear-history", "-t", &pane]);
+    let composer = format!("printf '\\033[2J\\033[H{0}\\n❯ \\n{0}\\n'; exec sleep 600", "─".repeat(98));
+    let show = |script: &str| {
+        let file = server.tmux.folder().join("next");
+        std::fs::write(&file, script).unwrap();
+        let agent = server.tmux.folder().join("agent");
+        server.tmux.tmux(&[
+            "respawn-pane",
+            "-k",
+            "-t",
+            &pane,
+            &agent.to_string_lossy(),
+            &file.to_string_lossy(),
+        ]);
+    };
+    show(&composer);
+    server.until_shows(&pane, "❯");
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(member(&desk, "coord").await.state, roster::MemberState::Idle);
+    show(&prompting(&server.tmux.folder().join("key-2")));
+    server.until_shows(&pane, "Esc to cancel");
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    assert_eq!(desk.ctx.store.read(needs::open).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_press_that_a_pause_stops_before_its_key_waits_and_goes_when_it_is_lifted() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let answered = server.tmux.folder().join("key");
+    let pane = server.script(&prompting(&answered));
+    server.until_shows(&pane, "Esc to cancel");
+    watched(&desk, &[("coord", &pane, ", adapter: claude")]).await;
+    Watch::default().tick(&desk.ctx).await.unwrap();
+    let id = desk.ctx.store.read(needs::open).await.unwrap()[0].id;
+    questions::press(&desk.ctx, id, Press::Allow).await.unwrap();
+    // tmux gives the look before the key no answer until the pause stands.
+    let (looked, paused) = (server.tmux.folder().join("looked"), server.tmux.folder().join("paused"));
+    let wait =
+        format!("touch {}; while [ ! -e {} ]; do sleep 0.02; done", looked.display(), paused.display());
+    let hook = format!("set-hook -gu after-capture-pane ; run-shell '{wait}'");
+    server.tmux.tmux(&["set-hook", "-g", "after-capture-pane", &hook]);
+    let stops = async {
+        while !looked.exists() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        pause::pause(&desk.ctx, "lunch").await.unwrap();
+        std::fs::write(&paused, "").unwrap();
+    };
+    let (tried, ()) = tokio::join!(carry(&desk.ctx), stops);
+    assert_eq!(tried.unwrap(), 1);
+    let answer = newest(&desk.ctx, id).await;
+    assert_eq!(answer.stage, Stage::Queued, "{answer:?}");
+    assert!(answer.why.as_deref().unwrap().contains("stopped"), "{answer:?}");
+    assert!(!answered.exists());
+    pause::resume(&desk.ctx).await.unwrap();
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 1);
+    assert_eq!(newest(&desk.ctx, id).await.stage, Stage::Acknowledged);
+    server.until_shows(&pane, "it went on");
+    assert_eq!(std::fs::read_to_string(&answered).unwrap(), "1");
+}
+
+#[tokio::test]
 async fn a_prompt_that_was_answered_in_its_pane_leaves_the_queue_and_its_answer_goes_nowhere() {
     let desk = Desk::new();
     let Some(server) = Server::start(&desk) else { return };

@@ -136,7 +136,8 @@ mod tests {
     async fn past_its_time_a_command_ends_with_everything_it_started() {
         let folder = tempfile::tempdir().unwrap();
         let (started, script) = (folder.path().join("started"), folder.path().join("slow"));
-        let lines = format!("sleep 600 &\necho $! > '{0}.new'\nmv '{0}.new' '{0}'\nwait\n", started.display());
+        let lines =
+            format!("sleep 600 &\necho $! > '{0}.new'\nmv '{0}.new' '{0}'\nwait\n", started.display());
         std::fs::write(&script, lines).unwrap();
         let running = tokio::spawn({
             let (script, folder) = (script.clone(), folder.path().to_owned());

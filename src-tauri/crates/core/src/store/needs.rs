@@ -257,6 +257,36 @@ pub fn open_in_pane(tx: &ReadTx<'_>, remote: Option<&str>, pane: &str) -> Result
     )
 }
 
+/// The open questions of an asker of whom no pane is known.
+pub fn open_without_pane(tx: &ReadTx<'_>, agent_key: &str) -> Result<Vec<NeedRow>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM needs WHERE state = 'open' AND pane IS NULL AND agent_key = :key ORDER BY id"
+        ),
+        named_params! { ":key": agent_key },
+        read,
+    )
+}
+
+/// True when the owner put away what an asker's screen shows.
+pub fn is_dropped(tx: &ReadTx<'_>, agent_key: &str, seen: &str) -> Result<bool, StoreError> {
+    tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM needs WHERE state = 'dropped' AND agent_key = :key AND seen = :seen) AS found",
+        named_params! { ":key": agent_key, ":seen": seen },
+        |row| row.get("found"),
+    )
+}
+
+/// What was put away and is shown no more counts afresh when it returns.
+pub fn forget_dropped(tx: &WriteTx<'_>, agent_key: &str, shown: Option<&str>) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE needs SET seen = NULL
+         WHERE state = 'dropped' AND agent_key = :key AND seen IS NOT NULL AND seen IS NOT :shown",
+        named_params! { ":key": agent_key, ":shown": shown },
+    )?;
+    Ok(())
+}
+
 /// The topics of an asker's open questions.
 pub fn open_topics(tx: &ReadTx<'_>, agent_key: &str) -> Result<Vec<String>, StoreError> {
     tx.query_all(

@@ -90,9 +90,7 @@ async fn talk(
         }
         match kind(&message, owner.unwrap_or_default()) {
             MessageKind::Need => need_came(ctx, roster, project, &thrum, &folder, &message).await?,
-            MessageKind::Answer { to } => {
-                answer_came(ctx, config, &thrum, &folder, &message, to).await?
-            }
+            MessageKind::Answer { to } => answer_came(ctx, config, &thrum, &folder, &message, to).await?,
             MessageKind::Other => taken(ctx, &folder, &message).await?,
         }
     }

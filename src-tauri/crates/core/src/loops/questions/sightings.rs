@@ -194,8 +194,13 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight, since: DateTime<Utc>) -> Result<()
         PaneState::Unknown { .. } | PaneState::Unwatchable => return Ok(()),
         PaneState::Working | PaneState::Idle | PaneState::Error { .. } => None,
     };
-    let Some(pane) = sight.member.pane.as_deref() else { return Ok(()) };
-    for row in needs::open_in_pane(tx, sight.member.host.as_deref(), pane)? {
+    let open = match sight.member.pane.as_deref() {
+        Some(pane) => needs::open_in_pane(tx, sight.member.host.as_deref(), pane)?,
+        // Thrum reads its screen by its name, and says no pane.
+        None => needs::open_without_pane(tx, &sight.key)?,
+    };
+    needs::forget_dropped(tx, &sight.key, shown.map(|prompt| prompt.hash.as_str()))?;
+    for row in open {
         let of_prompt = match row.origin {
             Origin::Pane => true,
             Origin::Hook => row.place.prompt.is_some(),
@@ -214,13 +219,22 @@ fn questions(tx: &WriteTx<'_>, sight: &Sight, since: DateTime<Utc>) -> Result<()
             close(tx, &row, NeedState::Gone)?;
         }
     }
-    match shown {
-        // The owner has answered it, and the key is on its way, or went after this look began.
-        Some(prompt) if needs::is_answered(tx, sight.member.host.as_deref(), pane, &prompt.hash, since)? => {
-            Ok(())
-        }
-        Some(prompt) => raise(tx, &asking(sight, prompt)?).map(drop),
-        None => Ok(()),
+    let Some(prompt) = shown else { return Ok(()) };
+    if is_settled(tx, sight, &prompt.hash, since)? {
+        return Ok(());
+    }
+    raise(tx, &asking(sight, prompt)?).map(drop)
+}
+
+/// True when the owner is done with a prompt that stands there still: he has answered it, and the key is on its
+/// way, or went after this look began; or he put it away.
+fn is_settled(tx: &WriteTx<'_>, sight: &Sight, seen: &str, since: DateTime<Utc>) -> Result<bool, StoreError> {
+    if needs::is_dropped(tx, &sight.key, seen)? {
+        return Ok(true);
+    }
+    match sight.member.pane.as_deref() {
+        Some(pane) => needs::is_answered(tx, sight.member.host.as_deref(), pane, seen, since),
+        None => Ok(false),
     }
 }
 
