@@ -165,8 +165,8 @@ fn an_answer_that_came_back_is_sent_again_as_it_was() {
     let shown = desk.person(&["config", "confirm", "--json"]).ok().json();
     desk.person(&["config", "confirm", shown["change"].as_str().unwrap()]).ok();
     // A pane of a tmux server that is not there: nothing typed can arrive.
-    let nowhere = desk.home.path().join("no-server").display().to_string() + ",1,0";
-    let lost = [("TMUX_PANE", "%7"), ("TMUX", nowhere.as_str())];
+    let nowhere = desk.home.path().join("no-server").display().to_string();
+    let lost = [("TMUX_PANE", "%7"), ("TMUX_TMPDIR", nowhere.as_str())];
     pty::script(&desk.home, steward(), ASK, &lost).ok();
     let early = desk.person(&["needs", "again", "1"]);
     assert!(
@@ -175,7 +175,8 @@ fn an_answer_that_came_back_is_sent_again_as_it_was() {
         early.stderr
     );
     desk.person(&["needs", "answer", "1", "B, but keep \u{2764}\u{fe0f}"]).ok();
-    let person = |words: &[&str]| pty::person_with(&desk.home, steward(), words, &[("TMUX", &nowhere)]);
+    let person =
+        |words: &[&str]| pty::person_with(&desk.home, steward(), words, &[("TMUX_TMPDIR", &nowhere)]);
     let typed = person(&["needs", "type", "1"]).ok().stdout;
     assert!(typed.contains("not delivered"), "{typed}");
     let again = person(&["needs", "again", "1"]).ok().stdout;
@@ -282,6 +283,28 @@ fn while_questions_are_off_there_is_nothing_of_them() {
     assert!(refused.stdout.contains("questions are off"), "{}", refused.stdout);
     let status = desk.script(&["status", "--json"]).ok().json();
     assert!(status.get("questions").is_none(), "{status}");
+}
+
+#[test]
+fn a_pane_of_another_tmux_server_is_not_taken_for_the_rosters_of_that_number() {
+    let desk = Desk::new();
+    let mut text = desk.home.config();
+    text.push_str("\nquestions: {enabled: true, roster: [{agent: coord, project: web, pane: \"%12\"}]}\n");
+    desk.home.write_config(&text);
+    let folder = desk.home.outside("sockets");
+    let usual = folder.join(format!("tmux-{}", nix::unistd::getuid())).join("default");
+    let ask = |topic: &str, socket: &std::path::Path| {
+        let tmux = format!("{},4711,0", socket.display());
+        let named =
+            [("TMUX_PANE", "%12"), ("TMUX", tmux.as_str()), ("TMUX_TMPDIR", folder.to_str().unwrap())];
+        let words = ["need", "q?", "--topic", topic, "--project", "app", "--json"];
+        pty::script(&desk.home, steward(), &words, &named).ok().json()["need"].clone()
+    };
+    let other = ask("one", &folder.join("other"));
+    assert_eq!(other["pane"], serde_json::Value::Null, "{other}");
+    assert_ne!(other["agent"], "coord");
+    let own = ask("two", &usual);
+    assert_eq!((own["agent"].as_str(), own["pane"].as_str()), (Some("coord"), Some("%12")), "{own}");
 }
 
 #[test]

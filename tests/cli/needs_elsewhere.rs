@@ -376,6 +376,32 @@ fn words_of_which_thrum_did_not_say_what_became_are_not_called_untyped_nor_sent_
 }
 
 #[test]
+fn what_thrums_licence_does_not_cover_the_watcher_seat_does_not_ask_it_either() {
+    let Some(there) = Elsewhere::new() else { return };
+    if !boundary_or_say() {
+        return;
+    }
+    let pane = there.pane(EDITOR);
+    there.tmux.until_shows(&pane, |text| text.contains("journal?"));
+    there.thrum(&pane);
+    std::fs::write(there.bin.join("no-capture"), "").unwrap();
+    points_at_the_question(&there);
+    there.config(&pane, "{host: build, keys: true}", &there.project(), true);
+    let _served = there.serve();
+    let need = there.raised();
+    assert_eq!(need["judged"], json!(true), "{need}");
+    let asked = || there.log("thrum").lines().filter(|line| line.starts_with("tmux ")).count();
+    assert_eq!(asked(), 1, "{}", there.log("thrum"));
+    // Words neither: they come back, and go by ssh on the owner's second press.
+    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
+    let back = there.stage("returned");
+    assert!(back["answer"]["why"].as_str().unwrap().contains("licence"), "{back}");
+    there.desk.person(&["needs", "answer", "1", "the rollback journal"]).ok();
+    there.stage("acknowledged");
+    assert_eq!(asked(), 1, "{}", there.log("thrum"));
+}
+
+#[test]
 fn thrum_types_the_owners_words_where_its_peer_lets_it() {
     let Some(there) = Elsewhere::new() else { return };
     if !boundary_or_say() {

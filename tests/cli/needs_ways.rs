@@ -443,6 +443,59 @@ fn p41_without_an_owner_nothing_is_sent_and_that_is_said_once() {
 }
 
 #[test]
+fn each_folder_without_an_owner_is_said_until_it_has_one() {
+    let desk = Desk::new();
+    let with = json!({"project_name": "app", "permission_supervisors": ["@user:leon"]});
+    let thrum = Thrum::new(&desk, &json!({"permission_supervisors": []}));
+    // A second folder, which has an owner, comes behind it.
+    let second = desk.home.outside("second/.thrum");
+    std::fs::create_dir_all(second.join("agents/steward")).unwrap();
+    std::fs::write(second.join("config.json"), with.to_string()).unwrap();
+    std::fs::write(second.join("agents/steward/watch_params.json"), json!({"roster": ["two"]}).to_string())
+        .unwrap();
+    let both = thrum.config().replace(
+        "roster: [",
+        &format!("roster: [{{agent: steward, thrum: {}}}, ", desk.home.outside("second").display()),
+    );
+    let order = thrum
+        .config()
+        .replace("}]", &format!("}}, {{agent: steward, thrum: {}}}]", desk.home.outside("second").display()));
+    for config in [both, order] {
+        desk.home
+            .write_config(&(desk.home.config().split("\nquestions:").next().unwrap().to_owned() + &config));
+        let served = thrum.serve(&desk);
+        let entries = || {
+            let inbox = desk.script(&["inbox", "--json"]).ok().json();
+            let all = inbox["entries"].as_array().unwrap().clone();
+            all.into_iter()
+                .filter(|entry| entry["title"].as_str().unwrap().starts_with("No owner"))
+                .collect::<Vec<_>>()
+        };
+        // Both folders were looked at once the owner of the second was told.
+        let topic = format!("t{}", thrum.sent().len());
+        desk.script(&["need", "q?", "--topic", &topic, "--agent", "two", "--project", "app"]).ok();
+        let before = thrum.sent().len();
+        until("the second owner is told", || (thrum.sent().len() > before).then_some(()));
+        let found = until("it is said", || Some(entries()).filter(|found| found.len() == 1));
+        assert!(found[0]["source"].as_str().unwrap().contains("project/.thrum"), "{found:?}");
+        served.end();
+    }
+    // Once it has one, nothing is said of it any more.
+    std::fs::write(desk.home.outside("shared/config.json"), with.to_string()).unwrap();
+    let served = thrum.serve(&desk);
+    let gone = || {
+        let inbox = desk.script(&["inbox", "--json"]).ok().json();
+        inbox["entries"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|entry| !entry["title"].as_str().unwrap().starts_with("No owner"))
+    };
+    until("it is withdrawn", || gone().then_some(()));
+    served.end();
+}
+
+#[test]
 fn an_asker_that_names_no_project_is_asked_to() {
     let desk = Desk::new();
     let thrum = Thrum::new(&desk, &json!({"permission_supervisors": ["@user:leon"]}));

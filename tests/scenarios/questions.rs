@@ -13,6 +13,7 @@ use steward_core::store::inbox::{self, EntryRow, EntryState, Kind};
 use steward_core::store::need_answers::{self, AnswerRow, Press};
 use steward_core::store::needs::{self, NeedRow, NeedState, Place};
 use steward_core::store::notices::{self, NoticeRow};
+use steward_core::store::thrum;
 use steward_core::store::{Durability, Store, StoreError};
 use steward_rules::ids::NeedId;
 use steward_rules::questions::delivery::{Stage, Way};
@@ -235,6 +236,22 @@ async fn an_answer_that_waits_is_typed_only_while_keys_are_allowed_and_nothing_i
     assert_eq!(questions::carry(&desk.ctx).await.unwrap(), 1);
     let answer = newest(&desk.ctx, id).await;
     assert!(answer.why.as_deref().unwrap().contains("not read when it asked"), "{answer:?}");
+}
+
+#[tokio::test]
+async fn a_message_that_was_taken_up_is_remembered_until_it_is_old_and_read() {
+    let desk = desk();
+    let take = |id: &'static str| move |tx: &steward_core::store::WriteTx<'_>| thrum::take(tx, "/p", id);
+    assert!(desk.ctx.store.write(Durability::Full, take("m1")).await.unwrap());
+    desk.clock.forward(chrono::Duration::days(31));
+    assert!(desk.ctx.store.write(Durability::Full, take("m2")).await.unwrap());
+    let before = desk.ctx.clock.now() - chrono::Duration::days(30);
+    let old = desk.ctx.store.read(move |tx| thrum::taken_before(tx, "/p", before)).await.unwrap();
+    assert_eq!(old, ["m1"]);
+    desk.ctx.store.write(Durability::Full, move |tx| thrum::forget(tx, "/p", &old)).await.unwrap();
+    let is_taken = |id: &'static str| desk.ctx.store.read(move |tx| thrum::is_taken(tx, "/p", id));
+    assert!(!is_taken("m1").await.unwrap());
+    assert!(is_taken("m2").await.unwrap());
 }
 
 #[tokio::test]

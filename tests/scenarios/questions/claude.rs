@@ -63,6 +63,7 @@ async fn a_hook_of_the_real_cli_brings_its_prompt_and_the_owner_allows_it_from_a
     .await;
     let server = TmuxServer::new();
     desk.ctx.use_tmux(Tmux::at(&server.socket()).unwrap());
+    questions::know_server(&desk.ctx).await.unwrap();
     let (home, settings) = (server.folder().join("home"), server.folder().join("settings"));
     for made in [&home, &settings] {
         std::fs::create_dir_all(made).unwrap();

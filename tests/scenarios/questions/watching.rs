@@ -71,7 +71,11 @@ async fn member(desk: &Desk, agent: &str) -> MemberRow {
 }
 
 async fn said(desk: &Desk, agent: &str) -> u32 {
-    let key = escalation::key(agent);
+    said_at(desk, agent, None).await
+}
+
+async fn said_at(desk: &Desk, agent: &str, host: Option<&str>) -> u32 {
+    let key = escalation::key(agent, host);
     desk.ctx.store.read(move |tx| roster::said(tx, &key)).await.unwrap()
 }
 
@@ -111,6 +115,24 @@ async fn p40_a_pane_that_cannot_be_captured_is_said_three_times_until_it_is_seen
     watch.tick(&desk.ctx).await.unwrap();
     assert_eq!(said(&desk, "lost").await, 0);
     assert!(desk.inbox().await.iter().all(|entry| entry.chip != "UNWATCHABLE"));
+}
+
+#[tokio::test]
+async fn p40_one_name_on_two_machines_is_two_conditions() {
+    let desk = Desk::new();
+    let Some(server) = Server::start(&desk) else { return };
+    let pane = server.script("echo ready; exec sleep 600\n");
+    server.until_shows(&pane, "ready");
+    // No machine is listed for captures, so the other one fails as well.
+    watched(&desk, &[("fine", &pane, ""), ("coord", "%77", ""), ("coord", "%77", ", host: build")]).await;
+    let mut watch = Watch::default();
+    for _ in 0..2 {
+        watch.tick(&desk.ctx).await.unwrap();
+        desk.clock.forward(chrono::Duration::minutes(3));
+    }
+    assert_eq!((said(&desk, "coord").await, said_at(&desk, "coord", Some("build")).await), (2, 2));
+    let entries = desk.inbox().await;
+    assert_eq!(entries.iter().filter(|entry| entry.chip == "UNWATCHABLE").count(), 2);
 }
 
 #[tokio::test]

@@ -24,6 +24,7 @@ pub fn who(agent: Option<String>) -> rq::WhoAsks {
     rq::WhoAsks {
         agent,
         pane: var("TMUX_PANE"),
+        tmux: var("TMUX"),
         user: var("USER").or_else(|| var("LOGNAME")),
         tty: tty(),
         folder: std::env::current_dir().ok().map(|folder| folder.to_string_lossy().into_owned()),

@@ -7,7 +7,11 @@ export type WhoAsks = { agent?: string,
 /**
  * `$TMUX_PANE`.
  */
-pane?: string, user?: string, tty?: string, 
+pane?: string, 
+/**
+ * `$TMUX`, which names the server of that pane.
+ */
+tmux?: string, user?: string, tty?: string, 
 /**
  * The folder it works in.
  */

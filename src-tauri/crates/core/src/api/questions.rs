@@ -95,6 +95,7 @@ pub(super) fn known(who: rq::WhoAsks) -> Known {
     Known {
         agent: who.agent,
         pane: who.pane,
+        tmux: who.tmux,
         user: who.user,
         tty: who.tty,
         folder: who.folder.map(PathBuf::from),

@@ -255,6 +255,10 @@ request!(
         #[ts(optional)]
         #[serde(default)]
         pane: Option<String>,
+        /// `$TMUX`, which names the server of that pane.
+        #[ts(optional)]
+        #[serde(default)]
+        tmux: Option<String>,
         #[ts(optional)]
         #[serde(default)]
         user: Option<String>,

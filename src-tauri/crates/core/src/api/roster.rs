@@ -127,7 +127,7 @@ pub async fn capture(api: &Api, request: rq::RosterAgent) -> Result<v::CaptureVi
     let config = questions::on(api).await?;
     let roster = loops::roster(&config).await;
     let member = member(&roster.members, &request.agent)?;
-    let shown = loops::capture(api.context(), &roster, member, &config, false).await.map_err(|unseen| {
+    let shown = loops::capture(api.context(), &roster, member, &config).await.map_err(|unseen| {
         let why = match unseen {
             Unseen::Messages => "it has no pane; its questions come as messages".to_owned(),
             Unseen::Failed(why) => why,

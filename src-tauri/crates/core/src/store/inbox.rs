@@ -139,6 +139,16 @@ pub fn withdraw(tx: &WriteTx<'_>, kind: Kind, target: &str) -> Result<bool, Stor
     Ok(changed > 0)
 }
 
+/// The targets of this kind that begin so and have an entry that is not gone.
+pub fn targets(tx: &ReadTx<'_>, kind: Kind, prefix: &str) -> Result<Vec<String>, StoreError> {
+    tx.query_all(
+        "SELECT target FROM inbox
+         WHERE kind = :kind AND state <> 'gone' AND substr(target, 1, length(:prefix)) = :prefix",
+        named_params! { ":kind": sql::to_word(&kind)?, ":prefix": prefix },
+        |row| row.get("target"),
+    )
+}
+
 /// Puts the entry of a target into Done for good, with a last word as its chip: what it asked for has
 /// happened and is not undone here. False when there is no entry.
 pub fn settle(tx: &WriteTx<'_>, kind: Kind, target: &str, chip: &str) -> Result<bool, StoreError> {

@@ -1,5 +1,6 @@
 //! Messages of thrum that were taken up, and those that were sent: intent first, outcome after.
 
+use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
 use steward_rules::ids::NeedId;
@@ -47,6 +48,26 @@ pub fn is_taken(tx: &ReadTx<'_>, folder: &str, message: &str) -> Result<bool, St
         named_params! { ":folder": folder, ":message": message },
         |row| row.get("taken"),
     )
+}
+
+/// The messages of a folder that were taken up before this moment.
+pub fn taken_before(tx: &ReadTx<'_>, folder: &str, before: DateTime<Utc>) -> Result<Vec<String>, StoreError> {
+    tx.query_all(
+        "SELECT message FROM thrum_taken WHERE folder = :folder AND at < :before",
+        named_params! { ":folder": folder, ":before": At(before) },
+        |row| row.get("message"),
+    )
+}
+
+/// Forgets that messages were taken up.
+pub fn forget(tx: &WriteTx<'_>, folder: &str, messages: &[String]) -> Result<(), StoreError> {
+    for message in messages {
+        tx.execute(
+            "DELETE FROM thrum_taken WHERE folder = :folder AND message = :message",
+            named_params! { ":folder": folder, ":message": message },
+        )?;
+    }
+    Ok(())
 }
 
 /// Writes the intent to send; false when the key was written before.

@@ -60,6 +60,13 @@ fn found(program: &str) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
+/// The socket of the server that tmux talks to when nothing names another one.
+pub fn usual_socket() -> PathBuf {
+    let folder = std::env::var_os("TMUX_TMPDIR").filter(|folder| !folder.is_empty());
+    let folder = folder.map_or_else(|| PathBuf::from("/tmp"), PathBuf::from);
+    folder.join(format!("tmux-{}", nix::unistd::getuid())).join("default")
+}
+
 /// What tmux needs of the environment to find its server and its locale.
 const KEPT: &[&str] = &["PATH", "HOME", "TMUX_TMPDIR", "TMPDIR"];
 
@@ -99,6 +106,15 @@ impl Tmux {
                 senders: typing::Senders::default(),
             }),
         })
+    }
+
+    /// The socket of its server; nothing for one of another machine.
+    pub fn socket(&self) -> Option<PathBuf> {
+        if self.inner.is_remote {
+            return None;
+        }
+        let named = self.inner.before.iter().skip_while(|word| *word != "-S").nth(1);
+        Some(named.map_or_else(usual_socket, PathBuf::from))
     }
 
     /// How many tmux commands were started so far.

@@ -6,9 +6,11 @@ pub const MOST: u32 = 3;
 /// Empty captures in a row that make a member unwatchable.
 pub const EMPTY: u32 = 2;
 
-/// The key of a member's condition in the count store.
-pub fn key(agent: &str) -> String {
-    format!("{agent}|unwatchable|capture failed")
+/// The key of a member's condition in the count store: `agent|unwatchable|capture failed`, with the machine
+/// behind the name where it is another one.
+pub fn key(agent: &str, host: Option<&str>) -> String {
+    let at = host.map(|host| format!("@{host}")).unwrap_or_default();
+    format!("{agent}{at}|unwatchable|capture failed")
 }
 
 /// The key of the condition that nothing at all could be captured.

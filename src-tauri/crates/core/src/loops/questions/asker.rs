@@ -7,8 +7,8 @@ use steward_rules::questions::roster::{self, Member};
 
 use crate::config::Config;
 use crate::loops::Ctx;
-use crate::store::StoreError;
 use crate::store::needs::Place;
+use crate::store::{Durability, StoreError, settings};
 
 /// What is known of the process that asks.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -17,6 +17,8 @@ pub struct Known {
     pub agent: Option<String>,
     /// `$TMUX_PANE`.
     pub pane: Option<String>,
+    /// `$TMUX`: the socket of the server whose pane that is, and more behind a comma.
+    pub tmux: Option<String>,
     /// The login name.
     pub user: Option<String>,
     /// The terminal, `pts/3`.
@@ -50,7 +52,8 @@ impl Asker {
     /// `user@tty`.
     pub async fn find(ctx: &Ctx, known: &Known) -> Result<Self, StoreError> {
         let config = ctx.config();
-        let pane = known.pane.as_deref().filter(|pane| roster::is_pane_id(pane));
+        let is_ours = is_our_server(ctx, known.tmux.as_deref()).await?;
+        let pane = known.pane.as_deref().filter(|pane| is_ours && roster::is_pane_id(pane));
         let members = super::roster(&config.questions).await.members;
         let in_pane = pane.and_then(|pane| roster::in_pane(&members, pane));
         let named = known.agent.as_deref().map(str::trim).filter(|name| !name.is_empty());
@@ -73,6 +76,28 @@ impl Asker {
             Place { pane: pane.map(str::to_owned), identity: identity(ctx, pane).await, ..Place::default() };
         Ok(Self { agent, host, project, place, is_member: member.is_some() })
     }
+}
+
+/// The socket of the tmux server whose panes the roster means, as the last runtime found it.
+const SERVER: &str = "questions.tmux";
+
+/// Notes which server's panes the roster means: the one that this runtime talks to.
+pub async fn know_server(ctx: &Ctx) -> Result<(), StoreError> {
+    let Some(socket) = ctx.tmux().ok().and_then(|tmux| tmux.socket()) else { return Ok(()) };
+    let socket = socket.to_string_lossy().into_owned();
+    ctx.store.write(Durability::Normal, move |tx| settings::set(tx, SERVER, &socket)).await
+}
+
+/// True when a pane of the server that `tmux` names is one of those the roster means: `%1` of another server of
+/// this machine is another pane. Without a name it is taken for the usual one.
+async fn is_our_server(ctx: &Ctx, tmux: Option<&str>) -> Result<bool, StoreError> {
+    let Some(asked) = tmux.and_then(|tmux| tmux.split(',').next()).filter(|socket| !socket.is_empty()) else {
+        return Ok(true);
+    };
+    let known = ctx.store.read(|tx| settings::get(tx, SERVER)).await?;
+    let ours = known.map_or_else(crate::tmux::usual_socket, PathBuf::from);
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    Ok(real(Path::new(asked)) == real(&ours))
 }
 
 /// Which pane that is now, as JSON: an answer goes to no other that has its name later.

@@ -10,9 +10,10 @@ use crate::config::Questions;
 use crate::loops::Ctx;
 use crate::peers::PeerError;
 use crate::peers::thrum::Thrum;
+use crate::store::{Durability, StoreError, settings, sql};
 use crate::tmux::Pane;
 
-use super::Roster;
+use super::{Roster, messaging};
 
 /// What a capture showed.
 #[derive(Debug, Clone)]
@@ -20,8 +21,30 @@ pub struct Shown {
     pub screen: Screen,
     /// The pane's facts, where tmux gave them: here, or through ssh.
     pub pane: Option<Pane>,
-    /// Thrum's words, when its licence does not cover captures: that way is closed until the next start.
-    pub not_entitled: Option<String>,
+}
+
+/// Where it stands that thrum's licence does not cover panes.
+const CLOSED: &str = "questions.thrum.closed";
+
+/// True once thrum said that its licence does not cover panes: nobody asks it for one until the next start.
+pub(super) async fn is_closed(ctx: &Ctx) -> bool {
+    // What cannot be read may have been said.
+    ctx.store.read(|tx| settings::get(tx, CLOSED)).await.map_or(true, |known| known.is_some())
+}
+
+/// Closes thrum's panes where its words say so, and tells that once.
+pub(super) async fn close(ctx: &Ctx, error: &PeerError) -> Result<(), StoreError> {
+    let words = error.to_string();
+    if refusal(&words) != ThrumRefusal::NotEntitled {
+        return Ok(());
+    }
+    ctx.store.write(Durability::Normal, |tx| settings::set(tx, CLOSED, &sql::utc_text(tx.now()))).await?;
+    messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words).await
+}
+
+/// A start asks thrum again.
+pub(super) async fn reopen(ctx: &Ctx) -> Result<(), StoreError> {
+    ctx.store.write(Durability::Normal, |tx| settings::remove(tx, CLOSED).map(drop)).await
 }
 
 /// Why there is no capture.
@@ -44,28 +67,32 @@ pub async fn capture(
     roster: &Roster,
     member: &Member,
     config: &Questions,
-    thrum_refused: bool,
 ) -> Result<Shown, Unseen> {
+    let failed = |error: &dyn std::fmt::Display| Unseen::Failed(error.to_string());
     let mut refused = None;
-    if let Reach::Thrum { folder } = reach(member, &config.ssh, thrum_refused) {
-        match through_thrum(roster, member, &folder).await {
-            Ok(screen) => return Ok(Shown { screen, pane: None, not_entitled: None }),
-            Err(error) => refused = Some(error),
+    let mut way = reach(member, &config.ssh, false);
+    if let Reach::Thrum { folder } = &way {
+        if !is_closed(ctx).await {
+            match through_thrum(roster, member, folder).await {
+                Ok(screen) => return Ok(Shown { screen, pane: None }),
+                Err(error) => {
+                    close(ctx, &error).await.map_err(|error| failed(&error))?;
+                    refused = Some(error);
+                }
+            }
         }
+        way = reach(member, &config.ssh, true);
     }
-    let (id, tmux) = match (reach(member, &config.ssh, thrum_refused || refused.is_some()), &refused) {
+    let (id, tmux) = match (way, &refused) {
         (Reach::Local { pane }, _) => (pane, ctx.tmux()),
         (Reach::Ssh { host, pane }, _) => (pane, ctx.tmux_of(&host)),
-        (_, Some(error)) => return Err(Unseen::Failed(error.to_string())),
+        (_, Some(error)) => return Err(failed(error)),
         (Reach::Messages | Reach::Thrum { .. }, None) => return Err(Unseen::Messages),
         (Reach::Refused(why), None) => return Err(Unseen::Failed(why)),
     };
-    let failed = |error: &dyn std::fmt::Display| Unseen::Failed(error.to_string());
     let id = PaneId::new(&id).map_err(|error| failed(&error))?;
     let capture = tmux.map_err(|error| failed(&error))?.capture(&id).await.map_err(|error| failed(&error))?;
-    let not_entitled =
-        refused.map(|error| error.to_string()).filter(|words| refusal(words) == ThrumRefusal::NotEntitled);
-    Ok(Shown { screen: capture.screen, pane: Some(capture.pane), not_entitled })
+    Ok(Shown { screen: capture.screen, pane: Some(capture.pane) })
 }
 
 pub(super) async fn through_thrum(

@@ -22,8 +22,13 @@ use crate::store::{Durability, StoreError, WriteTx};
 
 /// What an asker is told whose question names no project.
 const NO_PROJECT: &str = "Your NEED names no project. Send it again with a line `Project: <project>`.";
+/// How long a message that was taken up and is read by now is remembered.
+const TAKEN_DAYS: i64 = 30;
 /// The longest message to the owner, in characters.
 const MESSAGE: usize = 4000;
+/// What the entries of a folder's faults open, with the folder behind it.
+const OWNERLESS: &str = "roster/owner";
+const SILENT: &str = "roster/thrum";
 /// What stands beside a message whose end nobody saw.
 const LEFT: &str = "Steward ended while this was being sent; it is not sent again";
 
@@ -38,32 +43,73 @@ impl Messages {
     /// Looks into every folder once: takes questions and answers up, and tells what was not told.
     pub async fn look(&mut self, ctx: &Ctx) -> Result<(), StoreError> {
         let config = powers::questions(ctx).await?;
-        if config.thrum.is_empty() || !config.sources.contains(&Origin::Thrum) {
-            return Ok(());
-        }
-        let roster = roster(&config).await;
-        for project in &roster.projects {
-            if self.refused.contains(&project.folder) {
-                continue;
-            }
-            let owner = project.config.owner();
-            no_owner(ctx, project, owner.is_none()).await?;
-            let talked = talk(ctx, &config, &roster, project, owner).await?;
-            if let Err(error) = talked {
-                self.failed(ctx, project, &error).await?;
+        let mut stand = Vec::new();
+        if !config.thrum.is_empty() && config.sources.contains(&Origin::Thrum) {
+            let roster = roster(&config).await;
+            for project in &roster.projects {
+                stand.extend(self.folder(ctx, &config, &roster, project).await?);
             }
         }
-        Ok(())
+        past(ctx, stand).await
     }
 
-    /// A surface that the licence does not cover is off until the next start, and said once.
-    async fn failed(&mut self, ctx: &Ctx, project: &Project, error: &PeerError) -> Result<(), StoreError> {
-        let words = error.to_string();
-        if refusal(&words) == ThrumRefusal::NotEntitled {
-            self.refused.insert(project.folder.clone());
+    /// One folder; gives the entries of what is wrong with it.
+    async fn folder(
+        &mut self,
+        ctx: &Ctx,
+        config: &Questions,
+        roster: &Roster,
+        project: &Project,
+    ) -> Result<Vec<String>, StoreError> {
+        let owner = project.config.owner();
+        let mut stand = Vec::new();
+        if owner.is_none() {
+            stand.push(no_owner(ctx, project).await?);
         }
-        incident(ctx, "roster/thrum", "Messages of thrum cannot be read or sent", &words).await
+        let silent = format!("{SILENT}:{}", project.folder.display());
+        if self.refused.contains(&project.folder) {
+            stand.push(silent);
+        } else if let Err(error) = talk(ctx, config, roster, project, owner).await? {
+            // A surface that the licence does not cover is off until the next start, and said once.
+            let words = error.to_string();
+            if refusal(&words) == ThrumRefusal::NotEntitled {
+                self.refused.insert(project.folder.clone());
+            }
+            incident(ctx, &silent, "Messages of thrum cannot be read or sent", &words).await?;
+            stand.push(silent);
+        }
+        Ok(stand)
     }
+}
+
+/// Takes away what was said of folders and is so no more.
+async fn past(ctx: &Ctx, stand: Vec<String>) -> Result<(), StoreError> {
+    let said = ctx
+        .store
+        .read(|tx| {
+            let said = [OWNERLESS, SILENT].map(|prefix| inbox::targets(tx, Kind::Incident, prefix));
+            said.into_iter().collect::<Result<Vec<_>, StoreError>>()
+        })
+        .await?;
+    let is_one = |target: &String| {
+        let of = |prefix: &str| {
+            target.strip_prefix(prefix).is_some_and(|rest| rest.is_empty() || rest.starts_with(':'))
+        };
+        of(OWNERLESS) || of(SILENT)
+    };
+    let gone: Vec<String> =
+        said.concat().into_iter().filter(|target| is_one(target) && !stand.contains(target)).collect();
+    if gone.is_empty() {
+        return Ok(());
+    }
+    ctx.store
+        .write(Durability::Full, move |tx| {
+            for target in &gone {
+                inbox::withdraw(tx, Kind::Incident, target)?;
+            }
+            Ok(())
+        })
+        .await
 }
 
 /// One folder: its inbox, and what the owner was not told yet.
@@ -82,6 +128,7 @@ async fn talk(
         Ok(inbox) => inbox.messages,
         Err(error) => return Ok(Err(error)),
     };
+    forget(ctx, project, &messages).await?;
     for message in messages {
         let folder = project.folder.to_string_lossy().into_owned();
         let (place, id) = (folder.clone(), message.message_id.clone());
@@ -100,12 +147,21 @@ async fn talk(
     }
 }
 
-pub(super) async fn incident(
-    ctx: &Ctx,
-    target: &'static str,
-    title: &str,
-    why: &str,
-) -> Result<(), StoreError> {
+/// Forgets messages that were taken up long ago and are not in the inbox any more: they cannot come again.
+async fn forget(ctx: &Ctx, project: &Project, listed: &[Message]) -> Result<(), StoreError> {
+    let folder = project.folder.to_string_lossy().into_owned();
+    let before = ctx.clock.now() - chrono::Duration::days(TAKEN_DAYS);
+    let place = folder.clone();
+    let mut old = ctx.store.read(move |tx| log::taken_before(tx, &place, before)).await?;
+    old.retain(|id| listed.iter().all(|message| message.message_id != *id));
+    if old.is_empty() {
+        return Ok(());
+    }
+    ctx.store.write(Durability::Normal, move |tx| log::forget(tx, &folder, &old)).await
+}
+
+pub(super) async fn incident(ctx: &Ctx, target: &str, title: &str, why: &str) -> Result<(), StoreError> {
+    let about = target.to_owned();
     let entry = NewEntry {
         kind: Kind::Incident,
         subject: "roster".to_owned(),
@@ -115,29 +171,22 @@ pub(super) async fn incident(
         chip: "THRUM".to_owned(),
     };
     // Said once: an entry that stands in these words, or was done with, is not touched.
-    let stands = ctx.store.read(move |tx| inbox::of_target(tx, Kind::Incident, target)).await?;
+    let stands = ctx.store.read(move |tx| inbox::of_target(tx, Kind::Incident, &about)).await?;
     if stands.is_some_and(|row| row.source == entry.source && row.state != inbox::EntryState::Gone) {
         return Ok(());
     }
     ctx.store.write(Durability::Full, move |tx| inbox::upsert(tx, &entry).map(drop)).await
 }
 
-/// With no owner configured nothing is sent, and that is said once.
-async fn no_owner(ctx: &Ctx, project: &Project, missing: bool) -> Result<(), StoreError> {
-    const TARGET: &str = "roster/owner";
-    if missing {
-        let why = format!(
-            "`permission_supervisors` of {} names no `@user:…`",
-            project.folder.join(".thrum/config.json").display()
-        );
-        return incident(ctx, TARGET, "No owner is configured, so no question is sent through thrum", &why)
-            .await;
-    }
-    let stands = ctx.store.read(|tx| inbox::of_target(tx, Kind::Incident, TARGET)).await?;
-    if stands.is_some_and(|row| row.state != inbox::EntryState::Gone) {
-        ctx.store.write(Durability::Full, |tx| inbox::withdraw(tx, Kind::Incident, TARGET).map(drop)).await?;
-    }
-    Ok(())
+/// With no owner configured nothing is sent, and that is said once for each folder; gives its entry.
+async fn no_owner(ctx: &Ctx, project: &Project) -> Result<String, StoreError> {
+    let target = format!("{OWNERLESS}:{}", project.folder.display());
+    let why = format!(
+        "`permission_supervisors` of {} names no `@user:…`",
+        project.folder.join(".thrum/config.json").display()
+    );
+    incident(ctx, &target, "No owner is configured, so no question is sent through thrum", &why).await?;
+    Ok(target)
 }
 
 async fn taken(ctx: &Ctx, folder: &str, message: &Message) -> Result<(), StoreError> {

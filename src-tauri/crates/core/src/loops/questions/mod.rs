@@ -25,7 +25,7 @@ pub use answering::{
     AnswerError, answer, drop_need, fetched, may_type, press, type_instead, unreachable, way_of,
     why_not_allow,
 };
-pub use asker::{Asker, Known, here, project_of};
+pub use asker::{Asker, Known, here, know_server, project_of};
 pub use briefing::{BriefError, STEWARD, brief, briefed};
 pub use carrying::{carry, take_up};
 pub use hooks::{HookError, HookPlan, claude_event, install, plan};

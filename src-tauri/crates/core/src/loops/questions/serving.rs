@@ -7,7 +7,7 @@ use steward_rules::questions::need::Origin;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::{LOOK, Messages, Watch, Watcher, carry, messaging, remind, take_up, watcher};
+use super::{LOOK, Messages, Watch, Watcher, asker, carry, looking, messaging, remind, take_up, watcher};
 use crate::lock::{HolderKind, LockError, RuntimeLock};
 use crate::loops::Ctx;
 use crate::store::{StoreError, settings};
@@ -102,6 +102,8 @@ impl Serving {
     async fn begin(&mut self) -> Result<(), StoreError> {
         self.asked = self.ctx.store.read(|tx| settings::get(tx, LOOK)).await?;
         watcher::sweep(&self.ctx);
+        looking::reopen(&self.ctx).await?;
+        asker::know_server(&self.ctx).await?;
         take_up(&self.ctx).await?;
         messaging::take_up(&self.ctx).await
     }

@@ -302,7 +302,7 @@ fn say(tx: &WriteTx<'_>, tick: &Tick, sights: &[Sight], looked: &[Looked]) -> Re
     }
     let mut lines = Vec::new();
     for (sight, one) in sights.iter().zip(looked) {
-        let condition = key(&sight.member.agent);
+        let condition = key(&sight.member.agent, sight.member.host.as_deref());
         let target = format!("roster/{}", sight.key);
         match &one.watchable {
             Watchable::No(why) => {

@@ -8,7 +8,9 @@ use steward_rules::questions::keys::{Obstacle, Refusal, Typable, may_type};
 use steward_rules::questions::pane::{Agent, Screen, Seen, Shown, judge, shown};
 use tokio::time::Instant;
 
+use super::looking::close;
 use super::typing::{Steps, THRUM};
+use crate::loops::Ctx;
 use crate::peers::PeerError;
 use crate::peers::thrum::Thrum;
 use crate::store::needs::NeedRow;
@@ -22,6 +24,7 @@ const LOOK: Duration = Duration::from_millis(700);
 
 /// Sends one line, unless a capture shows that it must not go.
 pub(super) async fn line(
+    ctx: &Ctx,
     thrum: &Thrum,
     agent: Agent,
     row: &NeedRow,
@@ -33,7 +36,7 @@ pub(super) async fn line(
     }
     let before = match thrum.capture(&row.agent).await {
         Ok(out) => Screen::parse(&out),
-        Err(error) => return refused(&error),
+        Err(error) => return closed(ctx, &error).await,
     };
     let seen = judge(agent, "", &Seen::Looked { first: before, second: None });
     match may_type(&seen, row.place.seen.as_deref()) {
@@ -47,7 +50,7 @@ pub(super) async fn line(
     }
     let unsure = match thrum.type_line(&row.agent, text.as_str()).await {
         Ok(()) => None,
-        Err(error) if is_refusal(&error) => return refused(&error),
+        Err(error) if is_refusal(&error) => return closed(ctx, &error).await,
         Err(error) => Some(error),
     };
     let until = Instant::now() + if unsure.is_none() { PATIENCE } else { GLANCE };
@@ -85,6 +88,14 @@ fn is_refusal(error: &PeerError) -> bool {
         | PeerError::Ended { .. }
         | PeerError::Odd { .. }
         | PeerError::Start { .. } => false,
+    }
+}
+
+/// A refusal by its licence closes thrum's panes for everybody.
+async fn closed(ctx: &Ctx, error: &PeerError) -> Attempt {
+    match close(ctx, error).await {
+        Ok(()) => refused(error),
+        Err(fault) => Attempt::Refused(fault.to_string()),
     }
 }
 

@@ -6,7 +6,7 @@ use steward_rules::questions::keys::{Obstacle, Permission, Typable};
 use steward_rules::questions::pane::{Agent, PaneId, PaneIdentity, Prompt};
 
 use super::Roster;
-use super::looking::{agent_of, thrum_of};
+use super::looking::{agent_of, is_closed, thrum_of};
 use crate::loops::{Ctx, failpoint, pause};
 use crate::peers::thrum::Thrum;
 use crate::store::need_answers::{self, AnswerRow, Press as Decision};
@@ -32,7 +32,7 @@ pub(super) async fn words(
     let mut steps = Steps { store: ctx.store.clone(), answer: answer.id };
     match through_thrum(ctx, roster, row).await {
         Ok(Some((thrum, agent))) => {
-            return super::thrumming::line(&thrum, agent, row, &text, &mut steps).await;
+            return super::thrumming::line(ctx, &thrum, agent, row, &text, &mut steps).await;
         }
         Ok(None) => {}
         Err(attempt) => return attempt,
@@ -107,6 +107,11 @@ async fn through_thrum(ctx: &Ctx, roster: &Roster, row: &NeedRow) -> Result<Opti
     let refused = ctx.store.read(move |tx| need_answers::came_back(tx, need, THRUM)).await;
     match refused {
         Ok(true) => return Ok(None),
+        Ok(false) if is_closed(ctx).await => {
+            let why =
+                format!("{THRUM} (its licence does not cover panes); answer once more and it goes by ssh");
+            return Err(Attempt::Refused(why));
+        }
         Ok(false) => {}
         Err(error) => return Err(Attempt::Refused(error.to_string())),
     }

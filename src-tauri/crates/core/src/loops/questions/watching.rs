@@ -11,12 +11,11 @@ use steward_rules::questions::pane::{
     Agent, Judgement, Last, PaneState, Screen, Seen, Unsure, judge, wants_look,
 };
 use steward_rules::questions::roster::{Member, Reach, reach};
-use steward_rules::questions::thrum::{ThrumRefusal, refusal};
 use steward_rules::questions::watcher::{self, Excerpt};
 
 use super::looking::{Shown, Unseen, agent_of, capture};
 use super::watcher::{Case, Job, standing};
-use super::{Roster, here, messaging, roster, sightings};
+use super::{Roster, here, roster, sightings};
 use crate::config::Questions;
 use crate::loops::Ctx;
 use crate::loops::effects::powers;
@@ -31,9 +30,6 @@ pub(super) const AGAIN: Duration = Duration::from_secs(2);
 #[derive(Default)]
 pub struct Watch {
     last: HashMap<String, Last>,
-    thrum_refused: bool,
-    /// Thrum's words of that, until they are said.
-    refusal: Option<String>,
     unsettled: Vec<Job>,
 }
 
@@ -103,10 +99,6 @@ impl Watch {
         }
         let since = ctx.clock.now();
         let sights = self.look(ctx, &config, &roster).await;
-        if let Some(words) = self.refusal.take() {
-            messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words)
-                .await?;
-        }
         for sight in &sights {
             self.remember(ctx.clock.now(), sight);
         }
@@ -125,7 +117,7 @@ impl Watch {
     async fn look(&mut self, ctx: &Ctx, config: &Questions, roster: &Roster) -> Vec<Sight> {
         let tmux = ctx.tmux();
         let ways: Vec<Reach> =
-            roster.members.iter().map(|member| reach(member, &config.ssh, self.thrum_refused)).collect();
+            roster.members.iter().map(|member| reach(member, &config.ssh, false)).collect();
         let local = ways.iter().any(|way| matches!(way, Reach::Local { .. }));
         let panes: Result<Vec<Pane>, String> = match (&tmux, local) {
             (_, false) => Ok(Vec::new()),
@@ -157,17 +149,10 @@ impl Watch {
                     sight.look = Look::Unchanged;
                     sight.pane = Some(pane.clone());
                 }
-                Some(Ok(_)) | None => match capture(ctx, roster, member, config, self.thrum_refused).await {
-                    Ok(shown) => {
-                        self.not_entitled(shown.not_entitled.clone());
-                        self.first(&mut sight, shown, sights.len(), &mut screens);
-                    }
+                Some(Ok(_)) | None => match capture(ctx, roster, member, config).await {
+                    Ok(shown) => self.first(&mut sight, shown, sights.len(), &mut screens),
                     Err(Unseen::Messages) => sight.look = Look::NoPane,
-                    Err(Unseen::Failed(why)) => {
-                        let words = Some(why.clone()).filter(|why| is_of_thrum(way, why));
-                        self.not_entitled(words);
-                        sight.look = Look::Failed(why);
-                    }
+                    Err(Unseen::Failed(why)) => sight.look = Look::Failed(why),
                 },
             }
             sights.push(sight);
@@ -178,7 +163,7 @@ impl Watch {
         for (index, agent, foreground, first) in screens {
             let sight = &mut sights[index];
             let member = sight.member.clone();
-            let second = match capture(ctx, roster, &member, config, self.thrum_refused).await {
+            let second = match capture(ctx, roster, &member, config).await {
                 Ok(shown) => Some(shown.screen),
                 Err(_) => None,
             };
@@ -186,16 +171,6 @@ impl Watch {
             sight.judge(judge(agent, &foreground, &Seen::Looked { first, second }), &last);
         }
         sights
-    }
-
-    /// Closes thrum's panes until the next start.
-    fn not_entitled(&mut self, words: Option<String>) {
-        if let Some(words) = words
-            && !self.thrum_refused
-        {
-            self.thrum_refused = true;
-            self.refusal = Some(words);
-        }
     }
 
     /// Judges a first capture; what only a second one settles is put on the list.
@@ -234,11 +209,6 @@ impl Watch {
             (Look::Seen | Look::Empty | Look::Unchanged | Look::NoPane, _) => {}
         }
     }
-}
-
-/// True when a capture that failed says that thrum's licence does not cover it.
-fn is_of_thrum(way: &Reach, words: &str) -> bool {
-    matches!(way, Reach::Thrum { .. }) && refusal(words) == ThrumRefusal::NotEntitled
 }
 
 /// True when a state may become another one although nothing is drawn.

@@ -44,7 +44,7 @@ impl Fresh {
 async fn fresh(ctx: &Ctx, member: &Member) -> Option<Fresh> {
     let config = powers::questions(ctx).await.ok()?;
     let roster = roster(&config).await;
-    let seen = capture(ctx, &roster, member, &config, false).await.ok()?;
+    let seen = capture(ctx, &roster, member, &config).await.ok()?;
     let foreground = seen.pane.as_ref().map(|pane| pane.identity.foreground.clone()).unwrap_or_default();
     let agent = agent_of(member.adapter.as_deref(), &foreground);
     let excerpt = Excerpt::of(&seen.screen);
