@@ -76,6 +76,31 @@ test("the six states differ in word, icon and colour", () => {
   }
 });
 
+test("without a watcher seat one short line says so, and why stands behind it", async () => {
+  const why = "no watcher seat is configured; there is no ~/seats/watcher.yaml";
+  seen = roster({ ...seen, watcher: { state: "absent", text: why } });
+  await at("roster");
+  const notice = screen.getByTestId("roster-watcher") as HTMLDetailsElement;
+  expect(notice.querySelector("summary")?.textContent).toContain("No watcher seat");
+  expect(notice.querySelector("summary")?.textContent).not.toContain("watcher.yaml");
+  expect(notice.open).toBe(false);
+  expect(notice.textContent).toContain(why);
+});
+
+test.each([
+  ["owner:/src/app", /No owner is configured/, "/src/app"],
+  ["thrum:/src/app", /Messages of thrum cannot be read or sent/, "/src/app"],
+  ["thrum-panes", /Panes are not read through thrum/, ""],
+  ["watcher", /The watcher seat failed/, "judges what facts do not settle"],
+])("the fault %s opens as what it is", async (of, title, more) => {
+  router.show({ page: "inbox", open: { kind: "roster", of } });
+  render(App);
+  const fault = await screen.findByTestId("roster-fault");
+  expect(fault.textContent).toMatch(title);
+  expect(fault.textContent).toContain(more);
+  expect(fault.textContent).not.toContain("not on the roster");
+});
+
 describe("the roster", () => {
   test("the last tick stands at its head, and a failed capture needs no opening", async () => {
     await at("roster");
