@@ -3,6 +3,7 @@
 mod first_command;
 mod need_flow;
 mod pull_flow;
+mod reminder;
 mod review_flow;
 mod shell;
 mod sign_in;
