@@ -185,6 +185,24 @@ fn an_answer_that_came_back_is_sent_again_as_it_was() {
 }
 
 #[test]
+fn an_answer_that_nobody_fetched_is_taken_back_by_a_person_and_the_next_one_is_heard() {
+    let desk = desk();
+    desk.script(ASK).ok();
+    let id = open(&desk).unwrap().to_string();
+    desk.person(&["needs", "answer", &id, "A"]).ok();
+    let refused = desk.script(&["needs", "undo", &id, "--json"]);
+    assert_eq!((refused.code, refused.json()["error"]["code"].as_str()), (1, Some("not_a_person")));
+    assert_eq!(desk.person(&["needs", "show", &id, "--json"]).ok().json()["may"]["takeBack"], true);
+    let said = desk.person(&["needs", "undo", &id]).ok().stdout;
+    assert!(said.contains("the answer is taken back"), "{said}");
+    assert_eq!(open(&desk).map(|id| id.to_string()), Some(id.clone()));
+    desk.person(&["needs", "answer", &id, "B, but keep the old files"]).ok();
+    assert_eq!(desk.script(&waiting("--wait")).ok().stdout, "B, but keep the old files\n");
+    let late = desk.person(&["needs", "undo", &id]);
+    assert!(late.code == 1 && late.stderr.contains("not taken back"), "{}", late.stderr);
+}
+
+#[test]
 fn a_question_put_away_ends_the_waiting_with_its_reason() {
     let desk = desk();
     let asker = Beside::start(&desk, &waiting("--wait"));

@@ -255,6 +255,44 @@ async fn a_message_that_was_taken_up_is_remembered_until_it_is_old_and_read() {
 }
 
 #[tokio::test]
+async fn an_answer_is_taken_back_while_it_is_queued_and_never_once_it_is_on_its_way() {
+    let desk = desk();
+    confirmed(&desk, ON).await;
+    let fetching = ask(&desk.ctx, asking("storage", "WAL?", Origin::Cli)).await.id;
+    let typing = ask(&desk.ctx, in_pane(None, None)).await.id;
+    for id in [fetching, typing] {
+        questions::answer(&desk.ctx, Some(id), "B").await.unwrap();
+        assert_eq!(questions::take_back(&desk.ctx, id).await.unwrap(), "B");
+        assert_eq!(need(&desk.ctx, id).await.state, NeedState::Open);
+        assert_eq!(entry(&desk.ctx, id).await.state, EntryState::Open);
+        let twice = questions::take_back(&desk.ctx, id).await;
+        assert!(matches!(twice, Err(AnswerError::NotQueued(found)) if found == id));
+    }
+    assert_eq!(carry(&desk.ctx).await.unwrap(), 0, "nothing of it is carried");
+    // Another answer takes its place.
+    questions::answer(&desk.ctx, Some(fetching), "A").await.unwrap();
+    let answer = newest(&desk.ctx, fetching).await;
+    fetched(&desk.ctx, answer.id).await.unwrap();
+    let late = questions::take_back(&desk.ctx, fetching).await;
+    assert!(matches!(late, Err(AnswerError::NotQueued(_))), "its asker has it");
+    // The one claim is taken: whoever took it carries.
+    questions::answer(&desk.ctx, Some(typing), "A").await.unwrap();
+    let answer = newest(&desk.ctx, typing).await.id;
+    desk.ctx.store.write(Durability::Full, move |tx| need_answers::claim(tx, answer)).await.unwrap();
+    let late = questions::take_back(&desk.ctx, typing).await;
+    assert!(matches!(late, Err(AnswerError::NotQueued(_))));
+    assert_eq!(newest(&desk.ctx, typing).await.stage, Stage::Carrying);
+    // An asker that asked anew meanwhile waits for that.
+    let port = ask(&desk.ctx, asking("port", "80?", Origin::Cli)).await.id;
+    questions::answer(&desk.ctx, Some(port), "80").await.unwrap();
+    let anew = ask(&desk.ctx, asking("port", "80 or 8080?", Origin::Cli)).await.id;
+    assert_ne!(anew, port);
+    let refused = questions::take_back(&desk.ctx, port).await;
+    assert!(matches!(refused, Err(AnswerError::AskedAnew(_))));
+    assert_eq!(newest(&desk.ctx, port).await.words, "80", "and the answer stands");
+}
+
+#[tokio::test]
 async fn words_are_no_answer_to_a_prompt_and_a_press_is_none_to_a_question() {
     let desk = desk();
     let prompt = ask(&desk.ctx, in_pane(Some("{}"), None)).await.id;

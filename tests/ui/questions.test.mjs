@@ -211,6 +211,16 @@ test("an answer that could not be typed comes back with its reason, and is sent 
   assert.equal(await text("answer-words"), WORDS);
 });
 
+test("an answer that nobody fetched is undone from its toast, and its words are in the field again", async () => {
+  await raise("regret", pane.idle);
+  await page.getByTestId("toast-undo").last().click();
+  await page.getByTestId("answer-field").waitFor();
+  assert.equal(await page.getByTestId("answer-field").inputValue(), WORDS);
+  await page.getByTestId("question-drop").click();
+  await page.getByTestId("confirm-ok").click();
+  await says("question-state", "PUT AWAY");
+});
+
 test("a question is put away unanswered, and says so afterwards", async () => {
   const { id } = await bridge.call("need_raise", {
     source: "mcp",

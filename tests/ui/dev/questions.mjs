@@ -15,6 +15,7 @@ const NOTHING = {
   press: false,
   whyNotAllow: null,
   drop: false,
+  takeBack: false,
   typeAnswer: false,
   why: null,
 };
@@ -124,7 +125,7 @@ export const needs = [
     text: "answered",
     topic: "release",
     question: "Tag 0.9.1 today?",
-    may: { ...NOTHING, typeAnswer: true },
+    may: { ...NOTHING, takeBack: true, typeAnswer: true },
     answer: answer({
       way: "fetch",
       stage: "queued",
@@ -140,7 +141,7 @@ export const needs = [
     topic: "layout",
     question: "Two panes or three?",
     origin: "hook",
-    may: NOTHING,
+    may: { ...NOTHING, takeBack: true },
     answer: answer({
       stage: "queued",
       text: "held",

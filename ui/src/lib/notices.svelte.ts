@@ -33,6 +33,15 @@ class Notices {
     this.alarm(`${what}: ${why.message}`);
   }
 
+  /** Takes back what the newest word offers to; false when none does. */
+  undo(): boolean {
+    const newest = [...this.toasts].reverse().find((toast) => toast.undo !== null);
+    if (!newest?.undo) return false;
+    this.dismiss(newest.id);
+    newest.undo();
+    return true;
+  }
+
   dismiss(id: number): void {
     clearTimeout(this.#timers.get(id));
     this.#timers.delete(id);

@@ -348,6 +348,7 @@ export function need(change: Partial<NeedView> = {}): NeedView {
       press: false,
       whyNotAllow: null,
       drop: true,
+      takeBack: false,
       typeAnswer: false,
       why: null,
     },

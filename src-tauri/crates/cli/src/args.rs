@@ -393,6 +393,8 @@ pub enum NeedsCommand {
     Deny { need: i64 },
     /// Send an answer that came back undelivered once more, as it was.
     Again { need: i64 },
+    /// Take an answer back that is not on its way yet; its question is open again.
+    Undo { need: i64 },
     /// Type an answer that its asker did not fetch into the asker's pane.
     Type { need: i64 },
     /// Put a question away unanswered; its asker takes it back with this.

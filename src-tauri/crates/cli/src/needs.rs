@@ -150,6 +150,11 @@ pub async fn run(api: &Api, command: NeedsCommand, out: &Output) -> Result<(), A
             let need = api_needs::again(api, rq::ById { id: need }).await?;
             carried(api, need, out).await
         }
+        NeedsCommand::Undo { need } => {
+            let need = api_needs::take_back(api, rq::ById { id: need }).await?;
+            out.answer(&need, |need| format!("the answer is taken back; question {} {}", need.id, need.text));
+            Ok(())
+        }
         NeedsCommand::Type { need } => {
             let need = api_needs::type_answer(api, rq::ById { id: need }).await?;
             carried(api, need, out).await

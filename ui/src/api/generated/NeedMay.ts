@@ -17,6 +17,10 @@ press: boolean,
  */
 whyNotAllow: string | null, drop: boolean, 
 /**
+ * The answer is not on its way yet and may be taken back.
+ */
+takeBack: boolean, 
+/**
  * The answer that waits to be fetched may be typed into the asker's pane instead.
  */
 typeAnswer: boolean, 

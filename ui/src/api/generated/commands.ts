@@ -145,6 +145,7 @@ export interface Commands {
   need_answer: { request: NeedAnswer; response: NeedView };
   need_press: { request: NeedPress; response: NeedView };
   need_again: { request: ById; response: NeedView };
+  need_take_back: { request: ById; response: NeedView };
   need_type: { request: ById; response: NeedView };
   need_drop: { request: NeedDrop; response: NeedView };
   hook_preview: { request: WorkspaceByTitle; response: HookView };

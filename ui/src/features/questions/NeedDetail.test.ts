@@ -1,4 +1,4 @@
-import { fireEvent, render, screen } from "@testing-library/svelte";
+import { cleanup, fireEvent, render, screen } from "@testing-library/svelte";
 import { beforeEach, describe, expect, test, vi } from "vitest";
 import App from "../../App.svelte";
 import type { EntryView } from "../../api/generated/EntryView";
@@ -26,7 +26,15 @@ const PROMPT: Partial<NeedView> = {
     subject: "rm -rf target",
     choices: ["Yes", "Yes, and don't ask again", "No"],
   },
-  may: { answer: false, press: true, whyNotAllow: null, drop: true, typeAnswer: false, why: null },
+  may: {
+    answer: false,
+    press: true,
+    whyNotAllow: null,
+    drop: true,
+    takeBack: false,
+    typeAnswer: false,
+    why: null,
+  },
 };
 
 beforeEach(() => {
@@ -60,6 +68,7 @@ beforeEach(() => {
           press: false,
           whyNotAllow: null,
           drop: false,
+          takeBack: false,
           typeAnswer: false,
           why: null,
         },
@@ -69,6 +78,10 @@ beforeEach(() => {
     },
     need_press: () => shown,
     need_again: () => shown,
+    need_take_back: () => {
+      shown = need();
+      return shown;
+    },
     need_drop: () => shown,
     roster_list: () => {
       throw new Refusal({ code: "refused", message: "questions are off", hint: null });
@@ -159,6 +172,7 @@ describe("a question", () => {
       press: true,
       whyNotAllow,
       drop: true,
+      takeBack: false,
       typeAnswer: false,
       why: null,
     };
@@ -178,6 +192,7 @@ describe("a question", () => {
         press: false,
         whyNotAllow: null,
         drop: true,
+        takeBack: false,
         typeAnswer: false,
         why: "a prompt is open in its pane: choose there",
       },
@@ -207,6 +222,7 @@ describe("a question", () => {
       press: false,
       whyNotAllow: null,
       drop: false,
+      takeBack: false,
       typeAnswer: false,
       why: null,
     };
@@ -262,6 +278,57 @@ describe("what became of an answer", () => {
     const steps = (screen.getByTestId("answer-steps").textContent ?? "").replace(/\s+/g, " ");
     for (const words of says) expect(steps).toContain(words);
     expect(screen.getByTestId("answer-stands").textContent).toContain(text);
+  });
+
+  const WAITS = {
+    answer: false,
+    press: false,
+    whyNotAllow: null,
+    drop: false,
+    takeBack: true,
+    typeAnswer: false,
+    why: null,
+  };
+
+  test("one that waits is taken back, and its words are in the field again", async () => {
+    shown = need({ state: "answered", may: WAITS, answer: answer({ words: "B, for now" }) });
+    await at("question/3");
+    await fireEvent.click(screen.getByTestId("answer-take-back"));
+    await vi.waitFor(() => expect(field().value).toBe("B, for now"));
+    expect(host.asked("need_take_back")).toEqual([{ id: 3 }]);
+  });
+
+  test("is undone from its toast or by the key of undoing, as elsewhere", async () => {
+    for (const undo of ["toast", "key"]) {
+      const answered = need({ state: "answered", may: WAITS, answer: answer({ words: "A" }) });
+      host.answers.need_answer = () => {
+        shown = answered;
+        return shown;
+      };
+      shown = need();
+      await at("question/3");
+      await fireEvent.input(field(), { target: { value: "A" } });
+      await fireEvent.click(screen.getByTestId("answer-send"));
+      await screen.findByTestId("toast-undo");
+      if (undo === "toast") await fireEvent.click(screen.getByTestId("toast-undo"));
+      else await type("z", { ctrlKey: true });
+      await vi.waitFor(() => expect(field().value).toBe("A"));
+      cleanup();
+    }
+    expect(host.asked("need_take_back")).toEqual([{ id: 3 }, { id: 3 }]);
+    expect(host.asked("inbox_undo")).toEqual([]);
+  });
+
+  test("on its way already cannot be undone, and says so", async () => {
+    shown = need({ state: "answered", may: WAITS, answer: answer() });
+    host.answers.need_take_back = () => {
+      throw new Refusal({ code: "refused", message: "it is on its way", hint: null });
+    };
+    await at("question/3");
+    await fireEvent.click(screen.getByTestId("answer-take-back"));
+    await vi.waitFor(() =>
+      expect(notices.toasts.some((toast) => toast.text.includes("it is on its way"))).toBe(true),
+    );
   });
 
   test("one that came back says why, and is sent again as it was", async () => {

@@ -73,6 +73,7 @@ macro_rules! commands {
             need_answer: NeedAnswer => NeedView = questions::answer,
             need_press: NeedPress => NeedView = questions::press,
             need_again: ById => NeedView = questions::again,
+            need_take_back: ById => NeedView = questions::take_back,
             need_type: ById => NeedView = questions::type_answer,
             need_drop: NeedDrop => NeedView = questions::drop_need,
             hook_preview: WorkspaceByTitle => HookView = hooks::preview,

@@ -184,6 +184,14 @@ pub async fn again(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError
     show(api, request).await
 }
 
+/// Takes an answer back that is not on its way yet: its question is open again.
+pub async fn take_back(api: &Api, request: rq::ById) -> Result<v::NeedView, ApiError> {
+    api.person("take an answer back")?;
+    on(api).await?;
+    loops::take_back(api.context(), NeedId(request.id)).await?;
+    show(api, request).await
+}
+
 /// Puts a question away: a person any, an agent its own.
 pub async fn drop_need(api: &Api, request: rq::NeedDrop) -> Result<v::NeedView, ApiError> {
     on(api).await?;
@@ -278,6 +286,8 @@ fn view(api: &Api, one: &Found, config: &Questions) -> v::NeedView {
             press: open && reaches && is_prompt,
             why_not_allow: no_allow.filter(|_| open && reaches && is_prompt),
             drop: open,
+            take_back: row.state == NeedState::Answered
+                && one.answer.as_ref().is_some_and(|answer| answer.stage == Stage::Queued),
             type_answer: can_type,
             why: (open && !reaches).then(|| loops::unreachable(row).to_owned()),
         },
@@ -373,7 +383,9 @@ impl From<AnswerError> for ApiError {
             AnswerError::NotFound(_) => {
                 Self::new(ErrorCode::NotFound, message).hint("`steward needs list` shows those there are")
             }
-            AnswerError::NotOpen(_) | AnswerError::Nothing => {
+            AnswerError::NotQueued(id) => Self::new(ErrorCode::Refused, message)
+                .hint(format!("`steward needs show {id}` says where it is")),
+            AnswerError::NotOpen(_) | AnswerError::AskedAnew(_) | AnswerError::Nothing => {
                 Self::new(ErrorCode::Refused, message).hint("`steward needs list` shows the open ones")
             }
             AnswerError::Which(open) => {

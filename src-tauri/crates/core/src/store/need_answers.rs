@@ -115,6 +115,18 @@ pub fn set_way(tx: &WriteTx<'_>, id: AnswerId, way: Way) -> Result<(), StoreErro
     set_stage(tx, id, Stage::Queued, None)
 }
 
+/// Takes an answer back that nobody has begun to carry or fetched, as if it was never given; false when it is
+/// on its way or there.
+pub fn take_back(tx: &WriteTx<'_>, answer: &AnswerRow) -> Result<bool, StoreError> {
+    let id = named_params! { ":id": answer.id.0 };
+    if is_carried(answer.way) && tx.execute("DELETE FROM need_claims WHERE answer = :id", id)? == 0 {
+        return Ok(false);
+    }
+    let gone = tx.execute("DELETE FROM need_answers WHERE id = :id AND stage = 'queued'", id)?;
+    needs::topic(tx, answer.need)?;
+    Ok(gone == 1)
+}
+
 /// One answer.
 pub fn get(tx: &ReadTx<'_>, id: AnswerId) -> Result<Option<AnswerRow>, StoreError> {
     tx.query_opt(

@@ -18,6 +18,8 @@ view!(
         /// Why a permission prompt may only be denied here, although keys may be pressed.
         why_not_allow: Option<String>,
         drop: bool,
+        /// The answer is not on its way yet and may be taken back.
+        take_back: bool,
         /// The answer that waits to be fetched may be typed into the asker's pane instead.
         type_answer: bool,
         /// Why no answer can be carried.

@@ -7,7 +7,7 @@ use steward_rules::questions::keys::may_allow;
 use steward_rules::questions::pane::{Modal, Prompt};
 use steward_rules::questions::roster;
 
-use super::raising::close;
+use super::raising::{chip, close, enter};
 use crate::config::Questions;
 use crate::loops::Ctx;
 use crate::loops::effects::powers;
@@ -43,6 +43,10 @@ pub enum AnswerError {
     NotAllowed(String),
     #[error("nothing carries an answer to this asker: {0}")]
     Unreachable(&'static str),
+    #[error("the answer to question {0} is on its way or there, so it is not taken back")]
+    NotQueued(NeedId),
+    #[error("who asked question {0} has asked about its topic anew")]
+    AskedAnew(NeedId),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -168,6 +172,28 @@ pub async fn type_instead(ctx: &Ctx, number: NeedId) -> Result<(), AnswerError> 
             need_answers::set_way(tx, answer.id, Way::Type)?;
             tx.topic("queue")?;
             Ok(())
+        })
+        .await
+}
+
+/// Takes the owner's answer back while nobody has begun to carry or fetched it; its question is open again. Gives
+/// the words.
+pub async fn take_back(ctx: &Ctx, number: NeedId) -> Result<String, AnswerError> {
+    ctx.store
+        .write(Durability::Full, move |tx| {
+            let row = needs::get(tx, number)?.ok_or(AnswerError::NotFound(number))?;
+            let answer = need_answers::newest(tx, number)?.ok_or(AnswerError::NotQueued(number))?;
+            if answer.stage != Stage::Queued || !need_answers::take_back(tx, &answer)? {
+                return Err(AnswerError::NotQueued(number));
+            }
+            if !needs::reopen(tx, number)? {
+                return Err(AnswerError::AskedAnew(number));
+            }
+            let before = need_answers::newest(tx, number)?.map(|answer| answer.stage);
+            let chip = if before == Some(Stage::Returned) { "UNDELIVERED" } else { chip(&row) };
+            enter(tx, &row, chip)?;
+            audit::append(tx, "person", "need_take_back", &format!("need:{number}"), &answer.words)?;
+            Ok(answer.words)
         })
         .await
 }

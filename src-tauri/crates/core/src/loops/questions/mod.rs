@@ -22,7 +22,7 @@ mod watcher;
 mod watching;
 
 pub use answering::{
-    AnswerError, answer, drop_need, fetched, may_type, press, type_instead, unreachable, way_of,
+    AnswerError, answer, drop_need, fetched, may_type, press, take_back, type_instead, unreachable, way_of,
     why_not_allow,
 };
 pub use asker::{Asker, Known, here, know_server, project_of};

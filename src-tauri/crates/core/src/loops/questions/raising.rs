@@ -122,7 +122,7 @@ pub(super) fn enter(tx: &WriteTx<'_>, row: &NeedRow, chip: &str) -> Result<(), S
 }
 
 /// The word on a question's chip.
-fn chip(row: &NeedRow) -> &'static str {
+pub(super) fn chip(row: &NeedRow) -> &'static str {
     match (&row.place.prompt, row.origin) {
         (Some(_), _) => "PROMPT",
         (None, Origin::Pane) => "PANE",
