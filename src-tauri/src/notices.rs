@@ -25,7 +25,7 @@ const COOL_DOWN: Duration = Duration::from_secs(60);
 /// So many at once are told as one.
 const TOGETHER: usize = 3;
 const LONGEST_TITLE: usize = 120;
-const LONGEST_BODY: usize = 400;
+const LONGEST_LINE: usize = 400;
 
 /// Where the runtime hands its notices: they are told a moment later, so that those of one moment can be
 /// told together.
@@ -104,7 +104,7 @@ impl Announcer {
             show.push(Announcement {
                 target: Target::read(&notice.target).unwrap_or_else(Target::inbox),
                 title: inert(&notice.title, LONGEST_TITLE),
-                body: inert(&notice.body, LONGEST_BODY),
+                body: lines(&notice.body),
             });
             false
         });
@@ -125,6 +125,11 @@ fn together(notices: &[NoticeRow]) -> Announcement {
         body.push_str(&format!("\nand {rest} more"));
     }
     Announcement { target: Target::inbox(), title: format!("{} new in the inbox", notices.len()), body }
+}
+
+/// A body, of which a list has a line for each of its items.
+fn lines(body: &str) -> String {
+    body.lines().map(|line| inert(line, LONGEST_LINE)).collect::<Vec<_>>().join("\n")
 }
 
 /// Text as a notification server may take it: one line, nothing hidden, nothing it reads as markup.
@@ -252,6 +257,13 @@ mod tests {
         assert_eq!(titles(&shown), ["5 new in the inbox"]);
         assert_eq!(shown[0].target, Target::inbox());
         assert!(shown[0].body.ends_with("CHANGES · task 3\nand 2 more"));
+    }
+
+    #[test]
+    fn a_list_keeps_its_lines() {
+        let mut list = notice(1, "app");
+        list.body = "[1] app · WAL?\n[2] site · <b>Port?\u{1b}".to_owned();
+        assert_eq!(plan(&[list])[0].body, "[1] app · WAL?\n[2] site · ‹b›Port?\\u{1b}");
     }
 
     #[test]

@@ -131,6 +131,7 @@ async fn p41_what_waits_too_long_is_said_in_one_notification_and_never_again_unc
         one.body.contains("[1] app / coord@laptop · storage") && one.body.contains("waiting 12m"),
         "{one:?}"
     );
+    assert_eq!(one.body.lines().count(), 2, "one line each: {one:?}");
     // Not in the next cycle, not after a restart, and not when time goes by.
     assert!(remind(&desk.ctx).await.unwrap().is_empty());
     let restarted = reopened(&desk);

@@ -43,7 +43,7 @@ pub async fn remind(ctx: &Ctx) -> Result<Vec<i64>, StoreError> {
                 .iter()
                 .map(|line| Untrusted::new(Engine::shared().redact(line)).one_line(300))
                 .collect();
-            let body = Untrusted::new(lines.join("\n")).escaped(BODY);
+            let body = listed_in(BODY, &lines);
             notices::add(tx, &format!("remind:{}", versions.join(",")), &opens, &title, &body)?;
             for row in overdue {
                 needs::set_reminded(tx, row.id, row.version)?;
@@ -52,4 +52,18 @@ pub async fn remind(ctx: &Ctx) -> Result<Vec<i64>, StoreError> {
             Ok(listed)
         })
         .await
+}
+
+/// One line each, as many as have room; what is left out is counted.
+fn listed_in(most: usize, lines: &[String]) -> String {
+    let mut body = String::new();
+    for (at, line) in lines.iter().enumerate() {
+        if body.chars().count() + line.chars().count() > most {
+            body.push_str(&format!("and {} more", lines.len() - at));
+            break;
+        }
+        body.push_str(line);
+        body.push('\n');
+    }
+    body.trim_end().to_owned()
 }
