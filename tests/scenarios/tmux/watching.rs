@@ -37,6 +37,8 @@ async fn a_pane_is_known_by_its_number_whatever_it_is_called() {
     server.tmux(&["rename-session", "-t", &pane, "a b %9"]);
     server.tmux(&["rename-window", "-t", &pane, "w %8 #{pid}"]);
     server.tmux(&["select-pane", "-t", &pane, "-T", hostile]);
+    // Until its program runs, the pane is tmux's own.
+    server.until(&pane, "#{pane_current_command}", |name| name == "sleep");
     let tmux = Tmux::at(&server.socket()).unwrap();
     let panes = tmux.panes().await.unwrap();
     assert_eq!(panes.len(), 1);
