@@ -259,6 +259,7 @@ fn thrums_licence_closes_its_panes_until_the_next_start_and_ssh_is_asked() {
     std::fs::remove_file(there.bin.join("no-capture")).unwrap();
     let _served = there.serve();
     until("thrum is asked again", || (captures() > before).then_some(()));
+    assert!(there.titles().iter().all(|title| title != said), "what is past is not said any more");
 }
 
 #[test]

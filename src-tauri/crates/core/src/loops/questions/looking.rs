@@ -10,6 +10,7 @@ use crate::config::Questions;
 use crate::loops::Ctx;
 use crate::peers::PeerError;
 use crate::peers::thrum::Thrum;
+use crate::store::inbox::{self, Kind};
 use crate::store::{Durability, StoreError, settings, sql};
 use crate::tmux::Pane;
 
@@ -25,6 +26,8 @@ pub struct Shown {
 
 /// Where it stands that thrum's licence does not cover panes.
 const CLOSED: &str = "questions.thrum.closed";
+/// What the entry of that opens.
+const PANES: &str = "roster/thrum-panes";
 
 /// True once thrum said that its licence does not cover panes: nobody asks it for one until the next start.
 pub(super) async fn is_closed(ctx: &Ctx) -> bool {
@@ -39,12 +42,17 @@ pub(super) async fn close(ctx: &Ctx, error: &PeerError) -> Result<(), StoreError
         return Ok(());
     }
     ctx.store.write(Durability::Normal, |tx| settings::set(tx, CLOSED, &sql::utc_text(tx.now()))).await?;
-    messaging::incident(ctx, "roster/thrum-panes", "Panes are not read through thrum", &words).await
+    messaging::incident(ctx, PANES, "Panes are not read through thrum", &words).await
 }
 
-/// A start asks thrum again.
+/// A start asks thrum again, and nothing is said until it has answered.
 pub(super) async fn reopen(ctx: &Ctx) -> Result<(), StoreError> {
-    ctx.store.write(Durability::Normal, |tx| settings::remove(tx, CLOSED).map(drop)).await
+    ctx.store
+        .write(Durability::Normal, |tx| {
+            settings::remove(tx, CLOSED)?;
+            inbox::withdraw(tx, Kind::Incident, PANES).map(drop)
+        })
+        .await
 }
 
 /// Why there is no capture.
