@@ -9,6 +9,7 @@ mod desk;
 mod effects;
 mod http;
 mod inbox;
+mod items;
 mod needs;
 mod needs_elsewhere;
 mod needs_ways;

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use steward_core::config::PRESETS;
 
+use crate::items::{ItemsCommand, WhyArgs};
+
 /// Steward: one inbox for what wants the maintainer.
 #[derive(Debug, Parser)]
 #[command(name = "steward", version, about, propagate_version = true, max_term_width = 100)]
@@ -82,6 +84,16 @@ pub enum Command {
     /// Watched repositories.
     #[command(subcommand)]
     Repo(RepoCommand),
+    /// What the engine follows: each open pull request and issue with its next step.
+    #[command(subcommand_required = false, args_conflicts_with_subcommands = true)]
+    Items {
+        /// One repository alone: `owner/name`.
+        repository: Option<String>,
+        #[command(subcommand)]
+        command: Option<ItemsCommand>,
+    },
+    /// Why a pull request is not merged: every condition of the gate, with its evidence and time.
+    Why(WhyArgs),
     /// Write a verified copy of the database.
     Backup {
         /// Where to; the backups folder when absent.

@@ -7,6 +7,7 @@ mod contain;
 mod effects;
 mod hook;
 mod inbox;
+mod items;
 mod mcp;
 mod mcp_need;
 mod mcp_task;
@@ -121,6 +122,8 @@ async fn with_api(command: Command, out: &Output) -> Result<(), ApiError> {
         Command::Resume => system::resume(&api, out).await,
         Command::Auth(command) => auth::run(&api, command, out).await,
         Command::Repo(command) => repos::run(&api, command, out).await,
+        Command::Items { repository, command } => items::items(&api, repository, command, out).await,
+        Command::Why(args) => items::why(&api, args, out).await,
         Command::Backup { to } => system::backup(&api, to, out).await,
         Command::Log(command) => effects::log(&api, command, out).await,
         Command::Serve { listen } => serve::run(api, listen, out).await,

@@ -9,6 +9,7 @@ type Bench = (&'static str, fn() -> Result<()>);
 const BENCHES: &[Bench] = &[
     ("secrets", crate::bench_secrets::run),
     ("observer", crate::bench_observer::run),
+    ("engine", crate::bench_engine::run),
     ("questions", crate::bench_questions::run),
 ];
 

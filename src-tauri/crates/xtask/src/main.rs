@@ -1,6 +1,7 @@
 //! The project's own commands: run, test, bench, generate, setup.
 
 mod bench;
+mod bench_engine;
 mod bench_observer;
 mod bench_questions;
 mod bench_secrets;

@@ -6,6 +6,7 @@ import type { QuestionsStatus } from "./QuestionsStatus";
 import type { RuntimeState } from "./RuntimeState";
 import type { SpendView } from "./SpendView";
 import type { StatusReason } from "./StatusReason";
+import type { StewardStatus } from "./StewardStatus";
 
 /**
  * The state of the runtime and what it costs: the foot of the window and `steward status`.
@@ -34,4 +35,8 @@ breakerOpen: boolean, inboxOpen: number, inboxUnread: number, tasks: number, spe
 /**
  * Absent while questions are off.
  */
-questions?: QuestionsStatus, now: string, };
+questions?: QuestionsStatus, 
+/**
+ * Absent while the engine is off.
+ */
+steward?: StewardStatus, now: string, };

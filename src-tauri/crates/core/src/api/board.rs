@@ -57,9 +57,19 @@ pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, 
             let pulls: Result<Vec<_>, StoreError> =
                 pulls.iter().map(|pull| pull_row(tx, &row, pull, &base)).collect();
             let issues = issues::open_of(tx, row.id)?.iter().map(|issue| issue_row(issue, &base)).collect();
-            Ok(v::BoardView { repository: view, pulls: pulls?, issues, engine: None })
+            let engine = super::engine::board(tx, &config, &wanted, &row)?;
+            Ok(v::BoardView { repository: view, pulls: pulls?, issues, engine })
         })
         .await
+        .map(|board| with_boundary(api, board))
+}
+
+/// Says on the board why no agent is started, when that is so.
+fn with_boundary(api: &Api, mut board: v::BoardView) -> v::BoardView {
+    if let Some(engine) = &mut board.engine {
+        engine.no_agent = super::engine::no_agent(api);
+    }
+    board
 }
 
 /// Asks the running runtime for a tick now.

@@ -2,8 +2,8 @@
 
 use super::error::{ApiError, ErrorCode};
 use super::{
-    Api, accounts, board, effects, hooks, inbox, offers, questions, repositories, reviews, roster, settings,
-    system, tasks, workspaces,
+    Api, accounts, board, effects, engine, hooks, inbox, offers, questions, repositories, reviews, roster,
+    settings, system, tasks, workspaces,
 };
 use super::{policy, requests as rq, views as v};
 
@@ -63,6 +63,11 @@ macro_rules! commands {
             effect_show: ById => EffectView = effects::show,
             effect_send: EffectSend => EffectView = effects::send,
             effect_dismiss: ById => EffectView = effects::dismiss,
+            item_list: ItemList => ItemPage = engine::items,
+            item_why: ItemBy => WhyView = engine::why,
+            item_try: ItemBy => ItemView = engine::try_now,
+            policy_simulate: Simulate => SimulationView = engine::simulate,
+            engine_run: Nothing => Done = engine::run_now,
             power_show: Nothing => PowerView = effects::power_show,
             power_confirm: PowerConfirm => PowerView = effects::power_confirm,
             audit_list: AuditList => AuditPage = effects::audit_list,

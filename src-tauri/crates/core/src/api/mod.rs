@@ -7,6 +7,7 @@ pub mod credentials;
 mod dispatch;
 mod editor;
 pub mod effects;
+pub mod engine;
 pub mod error;
 mod failures;
 pub mod hooks;

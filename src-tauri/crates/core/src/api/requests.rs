@@ -336,3 +336,24 @@ request!(
     /// Writes exactly the text that was shown into the workspace's settings.
     HookInstall { title: String, text: String }
 );
+
+request!(
+    /// What the engine follows, in one repository or in all.
+    ItemList {
+        #[ts(optional)]
+        #[serde(default)]
+        repository: Option<String>,
+    }
+);
+request!(
+    /// One pull request or issue, `owner/repo#n`.
+    ItemBy { item: String }
+);
+request!(
+    /// Judges stored readings of a repository by its policy in an edited config file.
+    Simulate {
+        repository: String,
+        /// The whole text of the file.
+        config: String,
+    }
+);

@@ -93,6 +93,7 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
         spend: spend(caps, &spent.0, &spent.1),
         observer: super::board::observer(api).await?,
         questions: super::roster::status(api).await?,
+        steward: super::engine::status(api).await?,
         now: api.now(),
     })
 }

@@ -68,6 +68,10 @@ view!(
         #[serde(skip_serializing_if = "Option::is_none")]
         #[ts(optional)]
         questions: Option<QuestionsStatus>,
+        /// Absent while the engine is off.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        #[ts(optional)]
+        steward: Option<StewardStatus>,
         now: DateTime<Utc>,
     }
 );

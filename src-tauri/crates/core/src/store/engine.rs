@@ -4,7 +4,10 @@ use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use steward_rules::engine::checks::NamesSeen;
 use steward_rules::engine::hold::{Hold, Round};
+use steward_rules::ids::RepoName;
+use steward_rules::power::EffectClass;
 
+use super::effects::State;
 use super::repositories::RepositoryId;
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
@@ -133,6 +136,53 @@ pub fn is_called(tx: &ReadTx<'_>) -> Result<bool, StoreError> {
     tx.query_row("SELECT EXISTS (SELECT 1 FROM engine_repos WHERE round = 'queued') AS called", [], |row| {
         row.get("called")
     })
+}
+
+/// The effects in a repository that ended since then, each with its class.
+pub fn effects_since(
+    tx: &ReadTx<'_>,
+    host: &str,
+    name: &RepoName,
+    since: Option<DateTime<Utc>>,
+) -> Result<Vec<(EffectClass, State)>, StoreError> {
+    tx.query_all(
+        "SELECT class, state FROM effects
+         WHERE repository = :name AND host = :host COLLATE NOCASE AND outcome_at > :since",
+        named_params! {
+            ":name": name.to_string(), ":host": host, ":since": At(since.unwrap_or(DateTime::UNIX_EPOCH)),
+        },
+        |row| Ok((sql::word(row, "class")?, sql::word(row, "state")?)),
+    )
+}
+
+/// How many followed items of a repository wait on faults of the configuration, at the head they have now.
+pub fn parked(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<u32, StoreError> {
+    tx.query_row(
+        "SELECT count(DISTINCT e.number) AS parked
+         FROM effects e
+         JOIN repositories r ON r.name = e.repository AND r.host = e.host COLLATE NOCASE
+         JOIN engine_items i ON i.repository = r.id AND i.number = e.number AND i.ended IS NULL
+         WHERE r.id = :repository AND e.state = 'failed' AND e.why = 'config_fault'
+           AND (e.head IS NULL OR e.head = i.head)",
+        named_params! { ":repository": repository.0 },
+        |row| row.get("parked"),
+    )
+}
+
+/// True when a task of a repository ended since then.
+pub fn has_task_ended(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    since: Option<DateTime<Utc>>,
+) -> Result<bool, StoreError> {
+    tx.query_row(
+        "SELECT EXISTS (SELECT 1 FROM engine_tasks
+                        WHERE repository = :repository AND ended_at > :since) AS ended",
+        named_params! {
+            ":repository": repository.0, ":since": At(since.unwrap_or(DateTime::UNIX_EPOCH)),
+        },
+        |row| row.get("ended"),
+    )
 }
 
 fn read(row: &Row<'_>) -> rusqlite::Result<RepoRow> {

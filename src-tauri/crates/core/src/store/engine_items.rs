@@ -250,11 +250,16 @@ pub fn take_try(
     Ok(())
 }
 
-/// When the next of a repository's items is due; `None` when none has a time.
-pub fn next_due(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<Option<DateTime<Utc>>, StoreError> {
+/// When the first of a repository's items came or comes due after the last tick; `None` when none has a time.
+pub fn next_due(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    after: Option<DateTime<Utc>>,
+) -> Result<Option<DateTime<Utc>>, StoreError> {
     tx.query_row(
-        "SELECT min(not_before) AS due FROM engine_items WHERE repository = :repository AND ended IS NULL",
-        named_params! { ":repository": repository.0 },
+        "SELECT min(not_before) AS due FROM engine_items
+         WHERE repository = :repository AND ended IS NULL AND not_before > :after",
+        named_params! { ":repository": repository.0, ":after": At(after.unwrap_or(DateTime::UNIX_EPOCH)) },
         |row| sql::time_opt(row, "due"),
     )
 }

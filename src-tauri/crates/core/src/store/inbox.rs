@@ -181,6 +181,22 @@ pub fn of_target(tx: &ReadTx<'_>, kind: Kind, target: &str) -> Result<Option<Ent
     )
 }
 
+/// The targets of these kinds that begin so and whose entries are not gone.
+pub fn open_targets(
+    tx: &ReadTx<'_>,
+    kinds: &[Kind],
+    prefix: &str,
+) -> Result<Vec<(Kind, String)>, StoreError> {
+    tx.query_all(
+        "SELECT kind, target FROM inbox
+         WHERE kind IN (SELECT value FROM json_each(:kinds)) AND state <> 'gone'
+           AND substr(target, 1, length(:prefix)) = :prefix
+         ORDER BY target",
+        named_params! { ":kinds": sql::to_json(&kinds)?, ":prefix": prefix },
+        |row| Ok((sql::word(row, "kind")?, row.get("target")?)),
+    )
+}
+
 /// One page, newest change first, from behind the entry `after`; a row more than `limit` says that
 /// there is another page.
 pub fn page(

@@ -4,6 +4,7 @@ pub mod effect;
 pub mod engine;
 pub mod finding;
 pub mod gate;
+pub mod items;
 pub mod landed;
 pub mod review;
 pub mod task;

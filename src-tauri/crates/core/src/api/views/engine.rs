@@ -155,3 +155,25 @@ view!(
         proposal: String,
     }
 );
+
+view!(
+    /// The engine's section of the status; absent while it is off.
+    StewardStatus { boundary: BoundaryStatus, items: Vec<ItemStatus>, stuck: Vec<StuckStatus> }
+);
+view!(BoundaryStatus {
+    /// `ready` or `none`.
+    state: String,
+    reason: Option<String>,
+});
+view!(ItemStatus {
+    repo: String,
+    kind: ItemKind,
+    number: i64,
+    class: String,
+    /// What is decided and why, in one sentence.
+    state: String,
+    last_action: Option<String>,
+    attempts: u32,
+    next_attempt_at: Option<DateTime<Utc>>,
+});
+view!(StuckStatus { repo: String, number: i64, failures: u32, evidence: Option<String> });

@@ -75,8 +75,8 @@ async fn place(ctx: &Ctx, host: &str, repo: &RepoName) -> Result<Option<Place>, 
 }
 
 async fn remembered(ctx: &Ctx, place: &Place, number: PullNumber) -> Result<Memory, StoreError> {
-    let id = place.repository_id;
-    ctx.store.read(move |tx| memory::of_pull(tx, id, number)).await
+    let place = place.clone();
+    ctx.store.read(move |tx| memory::of_pull(tx, &place.policy, &place.host, &place.repo, number)).await
 }
 
 fn unread(ctx: &Ctx, fault: ReadFault) -> Result<Pass, StoreError> {

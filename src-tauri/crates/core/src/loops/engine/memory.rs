@@ -1,30 +1,79 @@
-//! What is remembered of a pull request when it is judged: its own row, and what holds its repository.
+//! What is remembered of a pull request when it is judged: its own row, the journal, the tasks of its
+//! repository, and what holds that.
 //!
 //! A row that cannot be read is an error: who judges without a memory would re-run, retry and merge anew.
 
+use chrono::{DateTime, Utc};
+use steward_rules::deed::Deed;
 use steward_rules::engine::hold::Merging;
-use steward_rules::engine::memory::Memory;
-use steward_rules::ids::PullNumber;
+use steward_rules::engine::ladder;
+use steward_rules::engine::memory::{Memory, VerdictRetries};
+use steward_rules::engine::policy::Policy;
+use steward_rules::engine::retry;
+use steward_rules::ids::{PullNumber, RepoName};
+use steward_rules::power::EffectClass;
 use steward_rules::reading::Reading;
 
+use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items::{self, ItemKind, ItemRow};
-use crate::store::repositories::RepositoryId;
-use crate::store::{ReadTx, StoreError, engine};
+use crate::store::engine_tasks::{self, What};
+use crate::store::repositories::{self, RepositoryId};
+use crate::store::{ReadTx, StoreError, effects, engine, pulls};
 
 /// The memory of a pull request as the last tick left it; an empty one where there was none yet.
-pub fn of_pull(tx: &ReadTx<'_>, repository: RepositoryId, number: PullNumber) -> Result<Memory, StoreError> {
-    let hold = engine::get(tx, repository)?.hold;
-    let merging = Merging { hold, ..Merging::default() };
-    match engine_items::get(tx, repository, ItemKind::Pr, number.0)? {
+pub fn of_pull(
+    tx: &ReadTx<'_>,
+    policy: &Policy,
+    host: &str,
+    name: &RepoName,
+    number: PullNumber,
+) -> Result<Memory, StoreError> {
+    let Some(repository) = repositories::find(tx, host, name)? else { return Ok(Memory::default()) };
+    let merging = Merging {
+        hold: engine::get(tx, repository.id)?.hold,
+        merged_this_tick: false,
+        running: running(tx, repository.id, policy)?,
+    };
+    let rows = effects::of_item(tx, host, name, number.0)?;
+    match engine_items::get(tx, repository.id, ItemKind::Pr, number.0)? {
         None => Ok(Memory { merging, ..Memory::default() }),
-        Some(Reading::Known { value }) => Ok(of(&value, merging)),
+        Some(Reading::Known { value }) => Ok(of(&value, &rows, merging)),
         Some(Reading::Unread { why }) => Err(StoreError::Value(why.detail)),
     }
 }
 
-/// The memory that a row holds.
-pub(super) fn of(item: &ItemRow, merging: Merging) -> Memory {
-    Memory {
+/// The pull request whose fix or rebase runs on a branch that a push to the base would move.
+pub(super) fn running(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    policy: &Policy,
+) -> Result<Option<PullNumber>, StoreError> {
+    for task in engine_tasks::open(tx)? {
+        let moves = match task.what {
+            What::Fix { .. } | What::Rebase => task.state == engine_tasks::State::Running,
+            What::Triage { .. } => false,
+        };
+        if task.repository != repository || !moves {
+            continue;
+        }
+        let pull = pulls::get(tx, repository, PullNumber(task.number))?;
+        if pull.is_some_and(|pull| ladder::is_swept(&pull.labels, policy)) {
+            return Ok(Some(PullNumber(task.number)));
+        }
+    }
+    Ok(None)
+}
+
+/// The memory that a row and the journal hold.
+pub(super) fn of(item: &ItemRow, journal: &[EffectRow], merging: Merging) -> Memory {
+    // The merge in whose tick a task was put off is not held back by it.
+    let hold = merging.hold.filter(|hold| {
+        !journal.iter().any(|row| {
+            row.class == EffectClass::Merge && !row.state.is_final() && row.created_at <= hold.since
+        })
+    });
+    let merging = Merging { hold, ..merging };
+    let mut memory = Memory {
         head: item.head.clone(),
         behind_since: item.behind_since,
         attempts: item.attempts.clone(),
@@ -33,5 +82,91 @@ pub(super) fn of(item: &ItemRow, merging: Merging) -> Memory {
         unprocessable: item.unprocessable,
         merging,
         ..Memory::default()
+    };
+    for row in journal {
+        told(&mut memory, row);
+    }
+    memory
+}
+
+/// What one row of the journal says of re-runs and retries.
+fn told(memory: &mut Memory, row: &EffectRow) {
+    let (Some(head), Some(deed)) = (&row.head, &row.deed) else { return };
+    match deed {
+        Deed::Rerun { run, .. } => {
+            if let Some(at) = asked_at(row) {
+                memory.reruns.insert((head.clone(), *run), at);
+            }
+        }
+        Deed::RetryVerdict { n, .. } => {
+            let (State::Done | State::Intended, Some(at)) = (row.state, went_out(row)) else { return };
+            let before = memory.verdict_retries.get(head);
+            let count = before.map_or(0, |before| before.count).max(*n);
+            let last_at = before.map_or(at, |before| before.last_at.max(at));
+            memory.verdict_retries.insert(head.clone(), VerdictRetries { count, last_at });
+        }
+        Deed::Comment { .. }
+        | Deed::Merge { .. }
+        | Deed::DeleteBranch { .. }
+        | Deed::Label { .. }
+        | Deed::Close { .. }
+        | Deed::OpenPull { .. }
+        | Deed::Push { .. }
+        | Deed::Report { .. } => {}
+    }
+}
+
+/// When a re-run was asked for. One that GitHub cannot make, or that the person does not want, counts as one
+/// whose result is in: the next rung follows.
+fn asked_at(row: &EffectRow) -> Option<DateTime<Utc>> {
+    match row.state {
+        State::Done | State::Intended => went_out(row),
+        State::Dismissed => row.outcome_at.map(|at| at - retry::RERUN_SHOWS_WITHIN),
+        State::Failed if row.why.as_deref() == Some("cannot_rerun") => {
+            row.outcome_at.map(|at| at - retry::RERUN_SHOWS_WITHIN)
+        }
+        State::Failed | State::Wanted | State::Suggested | State::Approved | State::Obsolete => None,
+    }
+}
+
+fn went_out(row: &EffectRow) -> Option<DateTime<Utc>> {
+    row.outcome_at.or(row.intent_at)
+}
+
+/// What ended in the journal since the item was looked at last is taken into its row.
+pub(super) fn settle(item: &mut ItemRow, journal: &[EffectRow]) {
+    let seen = item.outcome_seen;
+    let mut ended: Vec<(&EffectRow, DateTime<Utc>)> = journal
+        .iter()
+        .filter_map(|row| Some((row, row.outcome_at?)))
+        .filter(|(_, at)| seen.is_none_or(|seen| *at > seen))
+        .collect();
+    ended.sort_by_key(|(row, at)| (*at, row.id));
+    for (row, at) in ended {
+        item.outcome_seen = Some(at);
+        if row.class == EffectClass::Merge {
+            match (row.state, row.why.as_deref()) {
+                (State::Failed, Some("unprocessable")) => item.unprocessable += 1,
+                (State::Done, _) => item.unprocessable = 0,
+                _ => {}
+            }
+        }
+        if let Some(what) = said(row) {
+            item.last_action = Some((what, at));
+        }
+    }
+}
+
+/// What an ended effect was, in one sentence; nothing for one that nobody sees any more.
+fn said(row: &EffectRow) -> Option<String> {
+    let class = row.class.as_str();
+    match row.state {
+        State::Done => Some(format!("{class}: done")),
+        State::Failed => {
+            let why = row.detail.as_deref().or(row.why.as_deref()).unwrap_or("unknown");
+            Some(format!("{class}: not done: {why}"))
+        }
+        State::Dismissed => Some(format!("{class}: turned down")),
+        State::Wanted | State::Suggested | State::Approved | State::Intended | State::Obsolete => None,
     }
 }

@@ -24,7 +24,7 @@ pub use notify::{NoticeSink, Nowhere};
 
 use super::observer::Observer;
 use super::review::DriveError;
-use super::{Ctx, effects, landed, questions};
+use super::{Ctx, effects, engine, landed, questions};
 use crate::lock::{self, HolderKind, LockError, RuntimeLock};
 use crate::store::effects::EffectRow;
 use crate::store::reviews::ReviewRecord;
@@ -91,6 +91,7 @@ impl Runtime {
         let queue = queue::Queue::new(runtime.ctx.clone(), runtime.stop.clone(), None, queue);
         let (seen, known, sent) = (queue.topics(), queue.topics(), queue.topics());
         let (heard, asked, merged) = (queue.topics(), queue.topics(), queue.topics());
+        let (judged, worked) = (queue.topics(), queue.topics());
         runtime.loops.push(tokio::spawn(queue.run()));
         runtime.loops.push(tokio::spawn(notify::run(runtime.ctx.clone(), runtime.stop.clone(), sink, seen)));
         let watcher = watch::Watch::new(runtime.ctx.clone(), runtime.stop.clone(), watch, known);
@@ -104,6 +105,23 @@ impl Runtime {
             runtime.ctx.clone(),
             runtime.stop.clone(),
             merged,
+            note,
+        )));
+        let noted = runtime.trouble.clone();
+        let note = move |result| noted.note("engine", result);
+        runtime.loops.push(tokio::spawn(engine::run(
+            runtime.ctx.clone(),
+            runtime.stop.clone(),
+            judged,
+            note,
+        )));
+        let noted = runtime.trouble.clone();
+        let note = move |result| noted.note("engine tasks", result);
+        runtime.loops.push(tokio::spawn(engine::tasks::run(
+            runtime.ctx.clone(),
+            runtime.stop.clone(),
+            worked,
+            engine::given(),
             note,
         )));
         let observer = Observer::new(runtime.ctx.clone());

@@ -1,0 +1,454 @@
+//! What follows from a decision about a pull request: one effect wanted, one task queued, or one review.
+
+use steward_rules::checks::Health;
+use steward_rules::deed::Deed;
+use steward_rules::engine::decision::{Decision, Fix, Place};
+use steward_rules::engine::facts::{PrObs, Run};
+use steward_rules::engine::ladder::{self, LogEvidence};
+use steward_rules::engine::{hold, retry};
+use steward_rules::ids::PullNumber;
+use steward_rules::power::{EffectClass, Mode};
+use steward_rules::review::lifecycle::Caller;
+use steward_rules::untrusted::Untrusted;
+
+use super::tick::{Judged, Tick};
+use super::{after, reading, results};
+use crate::loops::effects::{self as journal, Wanted};
+use crate::loops::failpoint;
+use crate::loops::review::{self, Ask, StartError};
+use crate::store::effects::{EffectRow, State};
+use crate::store::engine_items;
+use crate::store::engine_tasks::{self, NewTask, Piece, What};
+use crate::store::reviews::Trigger;
+use crate::store::{Durability, StoreError, effects, engine, tasks};
+
+/// True for a decision by which something is done.
+pub(super) fn acts(decision: &Decision) -> bool {
+    match decision {
+        Decision::ReviewCode { .. }
+        | Decision::Rerun { .. }
+        | Decision::RetryVerify { .. }
+        | Decision::Rebase(_)
+        | Decision::Fix { .. }
+        | Decision::Merge(_) => true,
+        Decision::Ignore(_)
+        | Decision::ListOnly(_)
+        | Decision::Wait(_)
+        | Decision::Gone(_)
+        | Decision::ConfigFault(_) => false,
+    }
+}
+
+/// True when what a decision calls for was asked for already, and is not over; or when it was refused in a way
+/// that only a person mends.
+pub(super) fn is_under_way(judged: &Judged) -> bool {
+    let head = &judged.seen.head.sha;
+    let rows = |class: EffectClass| {
+        judged.journal.iter().filter(move |row| row.class == class && row.head.as_ref() == Some(head))
+    };
+    match &judged.decision {
+        Decision::Merge(_) => rows(EffectClass::Merge).any(|row| is_open(row) || is_parked(row, judged)),
+        Decision::Rerun { run_ids } => run_ids.iter().all(|id| {
+            rows(EffectClass::RerunCheck).any(|row| {
+                matches!(&row.deed, Some(Deed::Rerun { run, .. }) if run == id)
+                    && (is_open(row) || is_parked(row, judged))
+            })
+        }),
+        Decision::RetryVerify { n } => rows(EffectClass::RetryVerdict).any(|row| {
+            matches!(&row.deed, Some(Deed::RetryVerdict { n: asked, .. }) if asked == n)
+                && (is_open(row) || is_parked(row, judged))
+        }),
+        Decision::Fix { .. } | Decision::Rebase(_) => {
+            judged.tasks.iter().any(|task| {
+                task.state != engine_tasks::State::Ended
+                    || task.id > judged.item.task_seen
+                    || (task.head.as_ref() == Some(head)
+                        && task.fault.is_some()
+                        && !was_tried(judged, task.ended_at))
+            }) || after::is_superseded(judged)
+        }
+        // Whether a review may start is asked of the database alone.
+        Decision::ReviewCode { .. } => true,
+        Decision::Ignore(_)
+        | Decision::ListOnly(_)
+        | Decision::Wait(_)
+        | Decision::Gone(_)
+        | Decision::ConfigFault(_) => false,
+    }
+}
+
+pub(super) fn is_open(row: &EffectRow) -> bool {
+    !row.state.is_final()
+}
+
+/// An effect that failed for a fault of the configuration, or that the person turned down, is not wanted again
+/// by itself (engine.md 18).
+pub(super) fn is_parked(row: &EffectRow, judged: &Judged) -> bool {
+    let is_fault = row.state == State::Failed && row.why.as_deref() == Some("config_fault");
+    (is_fault || row.state == State::Dismissed) && !was_tried(judged, row.outcome_at)
+}
+
+/// True when a person asked for a try after that.
+fn was_tried(judged: &Judged, at: Option<chrono::DateTime<chrono::Utc>>) -> bool {
+    judged.item.try_at.zip(at).is_some_and(|(tried, at)| tried > at)
+}
+
+/// Takes the next step of each pull request: merges first, since what they move is not touched in this tick.
+pub(super) async fn pulls(tick: &mut Tick<'_>, judged: &mut [Judged]) -> Result<(), StoreError> {
+    if tick.known.mode == Mode::Observe {
+        return Ok(());
+    }
+    for one in judged.iter_mut() {
+        results::of_pull(tick, one).await?;
+    }
+    merges(tick, judged).await?;
+    let held = incidents(tick, judged).await?;
+    for (at, one) in judged.iter_mut().enumerate() {
+        if tick.stop.is_cancelled() {
+            return Ok(());
+        }
+        if held.contains(&at) {
+            continue;
+        }
+        next(tick, one).await?;
+    }
+    Ok(())
+}
+
+/// Wants the merges. Where a head must hold its base, one merge makes every other head wait.
+async fn merges(tick: &mut Tick<'_>, judged: &[Judged]) -> Result<(), StoreError> {
+    if tick.known.is_frozen {
+        return Ok(());
+    }
+    let is_merging = |one: &Judged| {
+        one.journal.iter().any(|row| {
+            row.class == EffectClass::Merge
+                && matches!(row.state, State::Wanted | State::Approved | State::Intended)
+        })
+    };
+    let mut one_is_on_its_way = judged.iter().any(is_merging);
+    for one in judged {
+        let Decision::Merge(ready) = &one.decision else { continue };
+        let alone = tick.place.policy.require_up_to_date;
+        if !one.is_fresh || is_under_way(one) || (alone && one_is_on_its_way) {
+            continue;
+        }
+        let deed = Deed::Merge { method: tick.place.policy.merge_method };
+        let line = format!("Merge {}", place(tick, one));
+        let id =
+            want(tick, one.pull.number, Some(ready.sha().clone()), EffectClass::Merge, deed, line).await?;
+        if goes_by_itself(tick, id).await? {
+            one_is_on_its_way = true;
+            tick.known.merging.merged_this_tick = true;
+        }
+    }
+    Ok(())
+}
+
+/// True when a wanted effect needs nobody's yes.
+async fn goes_by_itself(tick: &Tick<'_>, id: Option<i64>) -> Result<bool, StoreError> {
+    let Some(id) = id else { return Ok(false) };
+    let row = tick.ctx.store.read(move |tx| effects::get(tx, id)).await?;
+    Ok(row.is_some_and(|row| row.state == State::Wanted))
+}
+
+/// `owner/name#12: title`, as a person reads it.
+pub(super) fn place(tick: &Tick<'_>, one: &Judged) -> String {
+    let title = Untrusted::new(one.pull.title.as_data()).one_line(120);
+    format!("{}#{}: {title}", tick.place.name, one.pull.number)
+}
+
+/// Puts a wish into the journal; `None` when the guard lets nothing of it out.
+pub(super) async fn want(
+    tick: &Tick<'_>,
+    number: PullNumber,
+    head: Option<steward_rules::ids::Sha>,
+    class: EffectClass,
+    deed: Deed,
+    line: String,
+) -> Result<Option<i64>, StoreError> {
+    let config = tick.config.clone();
+    let wanted = Wanted {
+        class,
+        deed,
+        host: tick.place.host.clone(),
+        repo: tick.place.name.clone(),
+        number: Some(number.0),
+        head,
+        line,
+    };
+    failpoint::reach("engine_wanting");
+    let id = tick.ctx.store.write(Durability::Full, move |tx| journal::want(tx, &config, &wanted)).await?;
+    failpoint::reach("engine_wanted");
+    Ok(id)
+}
+
+/// The step of one pull request that is not a merge.
+async fn next(tick: &mut Tick<'_>, one: &mut Judged) -> Result<(), StoreError> {
+    let head = one.seen.head.sha.clone();
+    match &one.decision {
+        Decision::Rerun { run_ids } if one.is_fresh => {
+            for run in run_ids.clone() {
+                let deed = Deed::Rerun { run, attempt: attempt_of(&one.seen, run) };
+                let line = format!("Re-run the failed jobs of {}", place(tick, one));
+                want(tick, one.pull.number, Some(head.clone()), EffectClass::RerunCheck, deed, line).await?;
+            }
+            Ok(())
+        }
+        Decision::RetryVerify { n } if one.is_fresh => {
+            // Where there never was a run there is none to be run again; it stays listed.
+            let Some(run) = newest_verdict(tick, &one.seen) else { return Ok(()) };
+            let deed = Deed::RetryVerdict { run, attempt: attempt_of(&one.seen, run), n: *n };
+            let line = format!("Ask for the verdict of {} again", place(tick, one));
+            want(tick, one.pull.number, Some(head), EffectClass::RetryVerdict, deed, line).await.map(drop)
+        }
+        Decision::Fix { what, place } if one.is_fresh => {
+            let (what, place) = (what.clone(), place.clone());
+            task(tick, one, Some(&what), &place).await
+        }
+        Decision::Rebase(place) if one.is_fresh => {
+            let place = place.clone();
+            task(tick, one, None, &place).await
+        }
+        Decision::ReviewCode { .. } => review(tick, one).await,
+        Decision::Wait(wait) if wait.reason == steward_rules::engine::decision::WaitFor::NextTick => {
+            defer(tick, one);
+            Ok(())
+        }
+        Decision::Rerun { .. }
+        | Decision::RetryVerify { .. }
+        | Decision::Fix { .. }
+        | Decision::Rebase(_)
+        | Decision::Wait(_)
+        | Decision::Merge(_)
+        | Decision::ListOnly(_)
+        | Decision::Ignore(_)
+        | Decision::Gone(_)
+        | Decision::ConfigFault(_) => Ok(()),
+    }
+}
+
+/// From now on nothing merges until this one's task started (engine.md 14).
+fn defer(tick: &mut Tick<'_>, one: &Judged) {
+    let now = tick.ctx.clock.now();
+    let merging = &mut tick.known.merging;
+    merging.hold = Some(hold::deferred(merging.hold, one.pull.number, now));
+}
+
+/// Queues a fix or a rebase, unless a merge of this tick moves the branch.
+async fn task(
+    tick: &mut Tick<'_>,
+    one: &mut Judged,
+    what: Option<&Fix>,
+    place: &Place,
+) -> Result<(), StoreError> {
+    if is_under_way(one) {
+        return Ok(());
+    }
+    let labels = one.seen.labels.get().map_or_else(|_| Vec::new(), Clone::clone);
+    if hold::defers(&tick.known.merging, ladder::is_swept(&labels, &tick.place.policy)) {
+        defer(tick, one);
+        return Ok(());
+    }
+    let head = one.seen.head.sha.clone();
+    let (branch, lease) = match place {
+        Place::Own { branch } => (branch.clone(), Some(head.clone())),
+        Place::Supersede { branch } => (branch.clone(), after::ends_at(tick, branch).await?),
+    };
+    let (what, evidence) = match what {
+        None => (What::Rebase, Vec::new()),
+        Some(Fix::Flag) => (What::Fix { checks: Vec::new(), flag: true }, flagged(&one.seen)),
+        Some(Fix::Checks { names, .. }) => {
+            let logs = logs(tick, &one.seen, names).await;
+            one.item.evidence = logs.iter().rev().find_map(|log| log.excerpt.clone());
+            let prints: Vec<String> = logs
+                .iter()
+                .map(|log| retry::fingerprint(&log.check, log.excerpt.as_deref().unwrap_or_default()))
+                .collect();
+            one.item.attempts.evidence = Some(prints.join(" "));
+            (What::Fix { checks: names.clone(), flag: false }, logs.iter().map(piece).collect())
+        }
+    };
+    let id = tick.known.repository.id;
+    let new = NewTask {
+        repository: id,
+        kind: engine_tasks::ItemKind::Pr,
+        number: one.pull.number.0,
+        what,
+        head: Some(head),
+        base: tick.base_tip(&one.pull),
+        branch,
+        lease,
+        evidence,
+    };
+    let item = one.item.clone();
+    tick.ctx
+        .store
+        .write(Durability::Full, move |tx| {
+            super::tasks::queue(tx, new)?;
+            engine_items::put(tx, id, &item)?;
+            tx.topic(engine::TOPIC)
+        })
+        .await
+}
+
+fn piece(log: &LogEvidence) -> Piece {
+    let what = format!("log of {}", Untrusted::new(log.check.as_str()).one_line(100));
+    let text = log.excerpt.clone().unwrap_or_else(|| {
+        "The log could not be read. Reproduce the failure with the validators of this repository.".to_owned()
+    });
+    Piece { what, text }
+}
+
+/// What the flag names, as far as it names anything.
+fn flagged(seen: &PrObs) -> Vec<Piece> {
+    let Ok(findings) = seen.flag.get() else { return Vec::new() };
+    let lines: Vec<String> = findings
+        .iter()
+        .map(|finding| match (&finding.entry, &finding.path) {
+            (Some(entry), _) => format!("{} {}", entry.family, entry.id),
+            (None, Some(path)) => path.shown(),
+            (None, None) => "the whole change".to_owned(),
+        })
+        .collect();
+    vec![Piece { what: "what the flag names".to_owned(), text: lines.join("\n") }]
+}
+
+/// The logs of the failed jobs of these checks, redacted and cut. One that cannot be read is evidence without
+/// an excerpt.
+async fn logs(tick: &Tick<'_>, seen: &PrObs, names: &[String]) -> Vec<LogEvidence> {
+    let place = tick.place.reading(tick.known.repository.id);
+    let failed = |run: &&Run| {
+        names.contains(&run.check.name)
+            && run.head == seen.head.sha
+            && steward_rules::checks::run_health(&run.check.state, true) == Health::Failing
+    };
+    let runs: std::collections::BTreeSet<u64> =
+        seen.check_runs.items.iter().filter(failed).filter_map(|run| run.workflow_run).collect();
+    let mut found = Vec::new();
+    for run in runs {
+        if let Ok(logs) = reading::job_log(tick.ctx, &place, run).await {
+            found.extend(logs.into_iter().filter(|log| names.contains(&log.check)));
+        }
+    }
+    for name in names {
+        if !found.iter().any(|log| log.check == *name) {
+            found.push(ladder::log_evidence(name, None));
+        }
+    }
+    found
+}
+
+/// The failures that many pull requests share in this tick: each is one incident, and only the first of its
+/// pull requests goes on, which is its diagnosis (engine.md 6).
+async fn incidents(
+    tick: &mut Tick<'_>,
+    judged: &mut [Judged],
+) -> Result<std::collections::BTreeSet<usize>, StoreError> {
+    let red = |one: &Judged| match &one.decision {
+        Decision::Rerun { run_ids } => names_of(&one.seen, run_ids),
+        Decision::Fix { what: Fix::Checks { names, .. }, .. } => names.clone(),
+        Decision::Fix { .. }
+        | Decision::ReviewCode { .. }
+        | Decision::RetryVerify { .. }
+        | Decision::Rebase(_)
+        | Decision::Merge(_)
+        | Decision::Ignore(_)
+        | Decision::ListOnly(_)
+        | Decision::Wait(_)
+        | Decision::Gone(_)
+        | Decision::ConfigFault(_) => Vec::new(),
+    };
+    let failing: Vec<(usize, Vec<String>)> =
+        judged.iter().map(red).enumerate().filter(|(_, names)| !names.is_empty()).collect();
+    let mut held = std::collections::BTreeSet::new();
+    if failing.len() < retry::ONE_INCIDENT {
+        tick.incidents = Vec::new();
+        return Ok(held);
+    }
+    let (mut prints, mut said) = (Vec::new(), std::collections::BTreeMap::new());
+    for (at, names) in &failing {
+        for log in logs(tick, &judged[*at].seen, names).await {
+            let excerpt = log.excerpt.unwrap_or_default();
+            let print = retry::fingerprint(&log.check, &excerpt);
+            let last = excerpt.lines().last().unwrap_or_default();
+            said.entry(print.clone())
+                .or_insert_with(|| (log.check.clone(), Untrusted::new(last).one_line(200)));
+            prints.push((*at as i64, print));
+        }
+    }
+    for (print, items) in retry::incidents(&prints) {
+        let numbers = items.iter().map(|at| judged[*at as usize].pull.number).collect();
+        let (check, line) = said.remove(&print).unwrap_or_default();
+        tick.incidents.push(super::notices::Incident { print, check, line, numbers });
+        held.extend(items.iter().skip(1).map(|at| *at as usize));
+    }
+    Ok(held)
+}
+
+/// The failed checks of these workflow runs.
+fn names_of(seen: &PrObs, run_ids: &[u64]) -> Vec<String> {
+    let of_run = |run: &&Run| {
+        run.head == seen.head.sha
+            && run.workflow_run.is_some_and(|id| run_ids.contains(&id))
+            && steward_rules::checks::run_health(&run.check.state, true) == Health::Failing
+    };
+    let names: std::collections::BTreeSet<String> =
+        seen.check_runs.items.iter().filter(of_run).map(|run| run.check.name.clone()).collect();
+    names.into_iter().collect()
+}
+
+/// The newest attempt of a workflow run that was seen.
+fn attempt_of(seen: &PrObs, run: u64) -> u64 {
+    let all = seen.check_runs.items.iter().chain(&seen.verdict_runs.items);
+    let attempts = all.filter(|one| one.workflow_run == Some(run)).map(|one| u64::from(one.check.attempt));
+    attempts.max().unwrap_or(1)
+}
+
+/// The workflow run of the newest verdict of this head.
+fn newest_verdict(tick: &Tick<'_>, seen: &PrObs) -> Option<u64> {
+    let job = &tick.place.policy.verdict.as_ref()?.job;
+    let of_head =
+        |run: &&Run| run.head == seen.head.sha && run.check.name == *job && run.workflow_run.is_some();
+    let newest = seen
+        .verdict_runs
+        .items
+        .iter()
+        .filter(of_head)
+        .max_by_key(|run| (run.check.attempt, run.check.started_at));
+    newest?.workflow_run
+}
+
+/// Starts a review by the seat, when everything that caps reviews lets it start.
+async fn review(tick: &mut Tick<'_>, one: &Judged) -> Result<(), StoreError> {
+    let head = &one.seen.head.sha;
+    let is_there = one
+        .reviews
+        .iter()
+        .any(|past| past.sha == *head && (past.state.is_open() || past.state.seat_finished()));
+    // What caps reviews caps the next one too.
+    if is_there || tick.is_review_refused || !review::settings(tick.config).is_on() {
+        return Ok(());
+    }
+    let (host, name, number) = (tick.place.host.clone(), tick.place.name.clone(), one.pull.number);
+    let Some(task) = tick.ctx.store.read(move |tx| tasks::find_by_pull(tx, &host, &name, number)).await?
+    else {
+        return Ok(());
+    };
+    if task.head.as_ref() != Some(&one.seen.head.sha) {
+        return Ok(());
+    }
+    let ask = Ask { task: task.id, sha: None, trigger: Trigger::Automatic, caller: Caller::Runtime };
+    match review::start(tick.ctx, ask).await {
+        Ok(review) => {
+            tracing::info!(%number, %review, "a code change is reviewed");
+            Ok(())
+        }
+        Err(StartError::Store(error)) => Err(error),
+        Err(error) => {
+            tracing::debug!(%number, %error, "no review of a code change");
+            tick.is_review_refused = true;
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,150 @@
+//! What a task of an agent or of a rebase came to, and what of it goes out.
+//!
+//! A task is taken into account once: when what it made is pushed, refused or dropped. Whether that happened
+//! stands in the journal, so that a process that died in between wants nothing twice.
+
+use steward_rules::deed::Deed;
+use steward_rules::engine::ladder;
+use steward_rules::engine::retry::TaskEnd;
+use steward_rules::ids::Sha;
+use steward_rules::power::EffectClass;
+use steward_rules::untrusted::Untrusted;
+
+use super::act::{is_open, place, want};
+use super::tick::{Judged, Tick};
+use crate::github::any_fraction;
+use crate::store::effects::{EffectRow, State};
+use crate::store::engine_items;
+use crate::store::engine_tasks::{self, TaskResult, TaskRow, What};
+use crate::store::{Durability, StoreError};
+
+/// How a push of ours stands.
+pub(super) enum Push<'r> {
+    /// Nothing is in the journal.
+    None,
+    Open,
+    Done(&'r EffectRow),
+    /// The branch moved meanwhile: the result is dropped, and nothing is spent.
+    Moved,
+    /// A person said no, or it cannot go out for a fault of the configuration.
+    Refused(&'r EffectRow),
+}
+
+/// How the push of a branch to a commit stands in the journal.
+pub(super) fn push_of<'r>(journal: &'r [EffectRow], branch: &str, to: &Sha) -> Push<'r> {
+    let found = journal.iter().find(|row| {
+        matches!(&row.deed, Some(Deed::Push { branch: its, to: end, .. }) if its == branch && end == to)
+    });
+    let Some(row) = found else { return Push::None };
+    match row.state {
+        _ if is_open(row) => Push::Open,
+        State::Done => Push::Done(row),
+        State::Obsolete => Push::Moved,
+        State::Failed if matches!(row.why.as_deref(), Some("lease" | "moved" | "head_moved")) => Push::Moved,
+        State::Failed
+        | State::Dismissed
+        | State::Wanted
+        | State::Suggested
+        | State::Approved
+        | State::Intended => Push::Refused(row),
+    }
+}
+
+/// Takes the ended tasks of a pull request into its row, oldest first, up to one whose result is on its way.
+pub(super) async fn of_pull(tick: &Tick<'_>, one: &mut Judged) -> Result<(), StoreError> {
+    let seen = one.item.task_seen;
+    let is_new = |task: &&TaskRow| task.state == engine_tasks::State::Ended && task.id > seen;
+    let mut ended: Vec<TaskRow> = one.tasks.iter().filter(is_new).cloned().collect();
+    ended.sort_by_key(|task| task.id);
+    let before = one.item.clone();
+    for task in ended {
+        if !settle(tick, one, &task).await? {
+            break;
+        }
+        one.item.task_seen = task.id;
+    }
+    if one.item == before {
+        return Ok(());
+    }
+    one.item.stuck = one.item.attempts.is_stuck(&tick.place.policy.retry);
+    let (id, item) = (tick.known.repository.id, one.item.clone());
+    tick.ctx.store.write(Durability::Full, move |tx| engine_items::put(tx, id, &item)).await
+}
+
+/// One ended task; false while what it made is on its way.
+async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<bool, StoreError> {
+    let end = task.end.unwrap_or(TaskEnd::Crashed);
+    let at = task.ended_at.unwrap_or(tick.now);
+    let said = task.detail.as_deref().map(|detail| Untrusted::new(detail).one_line(300));
+    match &task.result {
+        Some(TaskResult::Push { branch, from, to, .. }) => {
+            let class = class_of(one, task, branch);
+            match push_of(&one.journal, branch, to) {
+                Push::None => {
+                    let deed = Deed::Push { branch: branch.clone(), from: from.clone(), to: to.clone() };
+                    let line = format!("{} {}", word(task), place(tick, one));
+                    let wanted = want(tick, one.pull.number, task.head.clone(), class, deed, line).await?;
+                    // What the guard does not let out at all is dropped.
+                    Ok(wanted.is_none())
+                }
+                Push::Open => Ok(false),
+                Push::Moved => Ok(true),
+                Push::Done(row) => {
+                    let at = row.outcome_at.unwrap_or(at);
+                    one.item.pushed_head = Some(to.clone());
+                    match &task.what {
+                        What::Rebase => one.item.rebases += 1,
+                        What::Fix { .. } | What::Triage { .. } => {
+                            one.item.attempts = spent(tick, one, end, at);
+                        }
+                    }
+                    one.item.last_action = Some((format!("{}: pushed", word(task)), at));
+                    Ok(true)
+                }
+                Push::Refused(row) => {
+                    if row.state == State::Dismissed {
+                        one.item.attempts = spent(tick, one, end, row.outcome_at.unwrap_or(at));
+                    }
+                    Ok(true)
+                }
+            }
+        }
+        Some(TaskResult::Answer { .. }) | None => {
+            one.item.attempts = spent(tick, one, end, at);
+            if end.spends() {
+                one.item.evidence = said.clone().or_else(|| one.item.evidence.clone());
+            }
+            if let Some(said) = said {
+                one.item.last_action = Some((format!("{}: {said}", word(task)), at));
+            }
+            Ok(true)
+        }
+    }
+}
+
+fn spent(
+    tick: &Tick<'_>,
+    one: &Judged,
+    end: TaskEnd,
+    at: chrono::DateTime<chrono::Utc>,
+) -> steward_rules::engine::retry::Attempts {
+    one.item.attempts.after(end, &tick.place.policy.retry, any_fraction(), at)
+}
+
+fn class_of(one: &Judged, task: &TaskRow, branch: &str) -> EffectClass {
+    if branch == ladder::superseding(one.pull.number) {
+        return EffectClass::Supersede;
+    }
+    match task.what {
+        What::Fix { .. } | What::Triage { .. } => EffectClass::PushFix,
+        What::Rebase => EffectClass::Rebase,
+    }
+}
+
+fn word(task: &TaskRow) -> &'static str {
+    match task.what {
+        What::Fix { .. } => "Push a fix of",
+        What::Rebase => "Push the rebase of",
+        What::Triage { .. } => "Push a change for",
+    }
+}

@@ -1,0 +1,524 @@
+//! One tick of one repository: what is known, what must be read, one decision for each, and what follows.
+//!
+//! What did not move since its last whole reading is judged from that; what moved, what a time is due for and
+//! what is about to be acted on is read whole (engine.md 2).
+
+use std::collections::BTreeMap;
+
+use chrono::{DateTime, Duration, Utc};
+use steward_rules::engine::classify::{Class, classify};
+use steward_rules::engine::decision::{Decision, Listed, WaitFor};
+use steward_rules::engine::facts::{Compare, PrObs};
+use steward_rules::engine::hold::{self, Round};
+use steward_rules::engine::memory::Memory;
+use steward_rules::engine::merge::assess;
+use steward_rules::engine::retry::News;
+use steward_rules::engine::triage::IssueObs;
+use steward_rules::ids::{PullNumber, Sha};
+use steward_rules::power::Mode;
+use steward_rules::reading::Reading;
+use steward_rules::review::lifecycle::PastReview;
+use tokio_util::sync::CancellationToken;
+
+use super::place::{Known, Watched, by_number, known};
+use super::reading::{self, ReadFault};
+use super::{act, after, base, issue, memory, notices};
+use crate::config::Config;
+use crate::github::GitHubError;
+use crate::loops::{Ctx, forge};
+use crate::sandbox::Boundary;
+use crate::store::effects::EffectRow;
+use crate::store::engine_items::{BaseMove, ItemKind, ItemRow};
+use crate::store::engine_tasks::{self, TaskRow};
+use crate::store::pulls::PullRow;
+use crate::store::reviews::ReviewState;
+use crate::store::{Durability, StoreError, effects, engine, engine_items, observations, reviews, tasks};
+
+/// How soon what passes by itself is read again.
+const PASSING: Duration = Duration::minutes(2);
+/// How soon what may change without the observer seeing it is read again.
+const UNSEEN: Duration = Duration::minutes(30);
+/// Everything is read whole once a day.
+pub(super) const DAY: Duration = Duration::hours(24);
+
+/// A pull request with everything it is judged by.
+pub(super) struct Judged {
+    pub pull: PullRow,
+    pub item: ItemRow,
+    pub seen: PrObs,
+    pub memory: Memory,
+    pub journal: Vec<EffectRow>,
+    pub tasks: Vec<TaskRow>,
+    pub reviews: Vec<PastReview>,
+    pub class: Class,
+    pub decision: Decision,
+    /// Read whole in this tick.
+    pub is_fresh: bool,
+}
+
+/// One tick.
+pub(super) struct Tick<'a> {
+    pub ctx: &'a Ctx,
+    pub stop: &'a CancellationToken,
+    pub config: &'a Config,
+    pub place: &'a Watched,
+    pub now: DateTime<Utc>,
+    pub known: Known,
+    /// Why nothing more is read in this tick.
+    pub halt: Option<ReadFault>,
+    /// Rows of the memory that cannot be read.
+    pub unreadable: Vec<(ItemKind, i64, String)>,
+    /// The branches of the open pull requests of this very repository.
+    pub heads: Vec<(PullNumber, String)>,
+    /// The id of the account that acts, once it is known.
+    pub account: Option<u64>,
+    pub incidents: Vec<notices::Incident>,
+    /// A review was refused in this tick.
+    pub is_review_refused: bool,
+}
+
+/// Judges everything in a repository, and takes the next steps.
+pub(super) async fn one(
+    ctx: &Ctx,
+    config: &Config,
+    place: &Watched,
+    stop: &CancellationToken,
+) -> Result<(), StoreError> {
+    let now = ctx.clock.now();
+    let found = {
+        let (config, place) = (config.clone(), place.clone());
+        ctx.store.read(move |tx| known(tx, &config, &place, now)).await?
+    };
+    let Some(known) = found else { return Ok(()) };
+    let id = known.repository.id;
+    ctx.store.write(Durability::Normal, move |tx| engine::set_round(tx, id, Round::Active)).await?;
+    let own = known.names();
+    let is_own = |pull: &&PullRow| {
+        pull.head_repository
+            .as_ref()
+            .is_some_and(|from| own.iter().any(|name| name.eq_ignore_ascii_case(from)))
+    };
+    let heads =
+        known.pulls.iter().filter(is_own).map(|pull| (pull.number, pull.head_branch.clone())).collect();
+    let tick = Tick {
+        ctx,
+        stop,
+        config,
+        place,
+        now,
+        known,
+        halt: None,
+        unreadable: Vec::new(),
+        heads,
+        account: None,
+        incidents: Vec::new(),
+        is_review_refused: false,
+    };
+    let done = tick.run().await;
+    ctx.store.write(Durability::Normal, move |tx| engine::set_round(tx, id, Round::Idle)).await?;
+    done
+}
+
+impl Tick<'_> {
+    async fn run(mut self) -> Result<(), StoreError> {
+        let mut pulls = std::mem::take(&mut self.known.pulls);
+        by_number(&mut pulls);
+        let moved = self.moved_bases(&pulls).await?;
+        let mut judged = Vec::new();
+        for pull in pulls {
+            if self.stop.is_cancelled() {
+                return Ok(());
+            }
+            let compare = moved.get(&pull.number).cloned();
+            judged.extend(self.judge(pull, compare).await?);
+        }
+        self.record(&judged).await?;
+        act::pulls(&mut self, &mut judged).await?;
+        if self.known.mode != Mode::Observe {
+            after::supersede(&mut self, &mut judged).await?;
+        }
+        after::ended(&mut self).await?;
+        issue::all(&mut self).await?;
+        notices::all(&mut self, &judged).await?;
+        self.close().await
+    }
+
+    /// Where the base branch ends, as the last look showed it.
+    pub fn base_now(&self) -> Option<Sha> {
+        let seen = self.known.repository.seen.as_ref()?;
+        let is_base = seen.default_branch.as_deref() == Some(self.place.policy.base.as_str());
+        seen.default_tip.clone().filter(|_| is_base)
+    }
+
+    /// Why no agent is started, when that is so.
+    pub fn no_boundary(&self) -> Option<String> {
+        match self.ctx.boundary() {
+            Boundary::None { reason } => Some(reason),
+            _ => None,
+        }
+    }
+
+    /// Where the base of a pull request ends, as far as a look showed it.
+    pub fn base_tip(&self, pull: &PullRow) -> Sha {
+        let seen = self.known.repository.seen.as_ref();
+        let of_default =
+            seen.filter(|seen| seen.default_branch.as_deref() == Some(pull.base_branch.as_str()));
+        of_default.and_then(|seen| seen.default_tip.clone()).unwrap_or_else(|| pull.base.clone())
+    }
+
+    /// Compares what did not move itself with a base that did.
+    async fn moved_bases(
+        &self,
+        pulls: &[PullRow],
+    ) -> Result<BTreeMap<PullNumber, Reading<Compare>>, StoreError> {
+        let mut heads: BTreeMap<Sha, Vec<(PullNumber, Sha)>> = BTreeMap::new();
+        for pull in pulls {
+            let Some(Reading::Known { value: item }) = self.known.items.get(&(ItemKind::Pr, pull.number.0))
+            else {
+                continue;
+            };
+            let tip = self.base_tip(pull);
+            let is_same = item.sight.as_deref() == Some(sight(pull).as_str());
+            let is_compared = item.compare.as_ref().is_none_or(|one| one.base == tip);
+            if is_same && !is_compared && item.class == "data" && pull.base_branch == self.place.policy.base {
+                heads.entry(tip).or_default().push((pull.number, pull.head.clone()));
+            }
+        }
+        let mut found = BTreeMap::new();
+        for (tip, heads) in heads {
+            found.extend(base::compared(self.ctx, self.place, &tip, &heads, self.stop).await?);
+        }
+        Ok(found)
+    }
+
+    /// Judges one pull request; `None` when it must be read and cannot be, so that what was decided stands.
+    async fn judge(
+        &mut self,
+        pull: PullRow,
+        moved: Option<Reading<Compare>>,
+    ) -> Result<Option<Judged>, StoreError> {
+        let number = pull.number;
+        let mut item = match self.known.items.remove(&(ItemKind::Pr, number.0)) {
+            None => ItemRow::fresh(ItemKind::Pr, number.0, self.now),
+            Some(Reading::Known { value }) => value,
+            Some(Reading::Unread { why }) => {
+                self.unreadable.push((ItemKind::Pr, number.0, why.detail));
+                return Ok(None);
+            }
+        };
+        let (id, host, name) = (self.known.repository.id, self.place.host.clone(), self.place.name.clone());
+        let (stored, journal, tasks, reviewed) = self
+            .ctx
+            .store
+            .read(move |tx| {
+                let reviewed = match tasks::find_by_pull(tx, &host, &name, number)? {
+                    Some(task) => reviews::past(tx, task.id)?,
+                    None => Vec::new(),
+                };
+                Ok::<_, StoreError>((
+                    observations::pull(tx, id, number.0)?,
+                    effects::of_item(tx, &host, &name, number.0)?,
+                    engine_tasks::of_item(tx, id, engine_tasks::ItemKind::Pr, number.0)?,
+                    reviewed,
+                ))
+            })
+            .await?;
+        memory::settle(&mut item, &journal);
+        if item.try_at.is_some() {
+            item.attempts.next_at = None;
+        }
+        // A stored reading that cannot be parsed is none.
+        let mut seen = stored.and_then(|kept| match kept.seen {
+            Reading::Known { value } => Some(value),
+            Reading::Unread { .. } => None,
+        });
+        let said = seen.as_ref().filter(|_| item.sight.as_deref() == Some(sight(&pull).as_str()));
+        let must = said.is_none_or(|seen| {
+            self.now - seen.read_at >= DAY || seen.read_at > self.now || item.try_at.is_some()
+        });
+        let mut is_fresh = false;
+        let tip = self.base_tip(&pull);
+        for round in 0..2 {
+            if must && round == 0 {
+                let Some(read) = self.read(number).await? else { return Ok(None) };
+                seen = Some(read);
+                is_fresh = true;
+            }
+            let Some(mut now_seen) = seen.take() else { return Ok(None) };
+            if is_fresh {
+                let (base, head) = (tip.clone(), now_seen.head.sha.clone());
+                item.compare = Some(BaseMove { base, head, compare: now_seen.compare.clone() });
+                item.sight = Some(sight(&pull));
+            } else if let Some(compare) = &moved {
+                let (base, head) = (tip.clone(), now_seen.head.sha.clone());
+                item.compare = Some(BaseMove { base, head, compare: compare.clone() });
+            }
+            if let Some(known) = item.compare.as_ref().filter(|known| known.head == now_seen.head.sha) {
+                now_seen.compare = known.compare.clone();
+            }
+            self.notice_push(&mut item, &now_seen);
+            let mut memory = memory::of(&item, &journal, self.known.merging.clone());
+            let behind = now_seen.compare.get().ok().map(|compare| compare.behind_by > 0);
+            memory.observe(&now_seen.head.sha, behind, self.now);
+            let is_reviewed =
+                |past: &PastReview| past.sha == now_seen.head.sha && past.state == ReviewState::Published;
+            if reviewed.iter().any(is_reviewed) {
+                memory.reviewed_head = Some(now_seen.head.sha.clone());
+            }
+            let decision = assess(&now_seen, &memory, &self.place.policy, self.now);
+            let class = classify(&now_seen, &self.place.policy);
+            let judged = Judged {
+                pull: pull.clone(),
+                item: item.clone(),
+                memory,
+                journal: journal.clone(),
+                tasks: tasks.clone(),
+                reviews: reviewed.clone(),
+                class,
+                decision,
+                is_fresh,
+                seen: now_seen,
+            };
+            if is_fresh || !self.must_reread(&judged) {
+                return Ok(Some(self.told(judged)));
+            }
+            match self.read(number).await? {
+                // Nothing is acted on from an older reading.
+                None => return Ok(None),
+                Some(read) => {
+                    seen = Some(read);
+                    is_fresh = true;
+                }
+            }
+        }
+        Ok(None)
+    }
+
+    /// What a decision from an older reading calls for: a whole one, before anything is done by it, and when
+    /// what it waits for may have passed.
+    fn must_reread(&self, judged: &Judged) -> bool {
+        if act::acts(&judged.decision) {
+            return self.known.mode != Mode::Observe && !act::is_under_way(judged);
+        }
+        let age = self.now - judged.seen.read_at;
+        match &judged.decision {
+            Decision::Wait(wait) => match &wait.reason {
+                WaitFor::Rerun { .. }
+                | WaitFor::WorkflowEnd { .. }
+                | WaitFor::Running { .. }
+                | WaitFor::VerdictRunning
+                | WaitFor::Incomplete(_) => age >= PASSING,
+                WaitFor::Unbound(_) | WaitFor::Absent { .. } | WaitFor::VerdictAbsent => age >= UNSEEN,
+                WaitFor::Stable { .. }
+                | WaitFor::Sweep { .. }
+                | WaitFor::VerdictRetry { .. }
+                | WaitFor::Backoff { .. }
+                | WaitFor::OtherFailed { .. }
+                | WaitFor::ChangesRequested { .. }
+                | WaitFor::Approvals { .. }
+                | WaitFor::Seat(_)
+                | WaitFor::Held(_)
+                | WaitFor::NextTick => false,
+            },
+            Decision::ListOnly(Listed::Class(Class::Unreadable(_))) => age >= PASSING,
+            Decision::ListOnly(_)
+            | Decision::Ignore(_)
+            | Decision::Gone(_)
+            | Decision::ConfigFault(_)
+            | Decision::ReviewCode { .. }
+            | Decision::Rerun { .. }
+            | Decision::RetryVerify { .. }
+            | Decision::Rebase(_)
+            | Decision::Fix { .. }
+            | Decision::Merge(_) => false,
+        }
+    }
+
+    /// A push by somebody else makes the next attempt due, and our rebases count anew.
+    fn notice_push(&self, item: &mut ItemRow, seen: &PrObs) {
+        let before = item.head.as_ref().map(|known| &known.sha);
+        let is_foreign = before.is_some_and(|known| *known != seen.head.sha)
+            && item.pushed_head.as_ref() != Some(&seen.head.sha);
+        if is_foreign {
+            item.attempts = item.attempts.wake(&News::ForeignPush, self.now);
+            item.rebases = 0;
+            item.unprocessable = 0;
+        }
+    }
+
+    /// Writes the decision into the item's row.
+    fn told(&self, mut judged: Judged) -> Judged {
+        let Judged { item, memory, decision, class, .. } = &mut judged;
+        item.class = class.slug().to_owned();
+        item.class_reason = class.message();
+        item.decision = decision.slug().to_owned();
+        item.state = decision.message();
+        item.not_before = decision.not_before();
+        item.head = memory.head.clone();
+        item.behind_since = memory.behind_since;
+        item.reviewed_head = memory.reviewed_head.clone();
+        item.stuck = item.attempts.is_stuck(&self.place.policy.retry);
+        item.ended = None;
+        item.settled = false;
+        item.updated_at = self.now;
+        judged
+    }
+
+    /// False once nothing more is read in this tick: for a fault, or since the rest of this hour's quota is left
+    /// to the person.
+    async fn may_read(&mut self) -> bool {
+        if self.halt.is_some() {
+            return false;
+        }
+        match forge::open(self.ctx, &self.place.host, &self.place.name).await {
+            Ok(open) => {
+                if let Some(until) = open.reader.reserved() {
+                    self.halt = Some(ReadFault::GitHub(GitHubError::RateLimited { until }));
+                }
+            }
+            Err(error) => self.halt = Some(ReadFault::NoAccount(error)),
+        }
+        self.halt.is_none()
+    }
+
+    /// Reads a pull request whole; `None` when that is not possible now.
+    pub async fn read(&mut self, number: PullNumber) -> Result<Option<PrObs>, StoreError> {
+        if !self.may_read().await {
+            return Ok(None);
+        }
+        let place = self.place.reading(self.known.repository.id);
+        match reading::pull(self.ctx, &place, number).await {
+            Ok(seen) => Ok(Some(seen)),
+            Err(fault) => {
+                tracing::info!(repository = %self.place.name, %number, why = %fault, "not read");
+                // What is wrong with one alone holds up no other.
+                if !is_of_one(&fault) {
+                    self.halt = Some(fault);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Reads an issue whole; `None` when that is not possible now.
+    pub async fn read_issue(&mut self, number: i64) -> Result<Option<IssueObs>, StoreError> {
+        if !self.may_read().await {
+            return Ok(None);
+        }
+        let place = self.place.reading(self.known.repository.id);
+        match reading::issue(self.ctx, &place, number).await {
+            Ok(seen) => Ok(Some(seen)),
+            Err(fault) => {
+                tracing::info!(repository = %self.place.name, number, why = %fault, "not read");
+                if !is_of_one(&fault) {
+                    self.halt = Some(fault);
+                }
+                Ok(None)
+            }
+        }
+    }
+
+    /// Keeps what was judged, before anything is done.
+    async fn record(&self, judged: &[Judged]) -> Result<(), StoreError> {
+        let id = self.known.repository.id;
+        let rows: Vec<(ItemRow, Option<PrObs>)> =
+            judged.iter().map(|one| (one.item.clone(), one.is_fresh.then(|| one.seen.clone()))).collect();
+        self.ctx
+            .store
+            .write(Durability::Normal, move |tx| {
+                for (item, seen) in &rows {
+                    engine_items::put(tx, id, item)?;
+                    if let Some(asked_at) = item.try_at {
+                        engine_items::take_try(tx, id, item.kind, item.number, asked_at)?;
+                    }
+                    if let Some(seen) = seen {
+                        observations::keep_pull(tx, id, seen)?;
+                    }
+                }
+                tx.topic(engine::TOPIC)
+            })
+            .await
+    }
+
+    /// The end of a tick: when the next comes, and what is remembered of the repository.
+    async fn close(self) -> Result<(), StoreError> {
+        let Self { ctx, place, now, known, config, halt, .. } = self;
+        let (id, policy) = (known.repository.id, place.policy_hash(known.mode)?);
+        let interval = Duration::from_std(config.engine.interval).unwrap_or(Duration::minutes(10));
+        let has_merged = known.merging.merged_this_tick;
+        let looked = known.repository.observed_at != known.repo.observed_at;
+        let fault = halt.as_ref().and_then(config_fault);
+        ctx.store
+            .write(Durability::Normal, move |tx| {
+                let mut row = engine::get(tx, id)?;
+                row.hold = known.merging.hold;
+                row.names = known.repo.names;
+                row.report = known.repo.report;
+                row.policy = Some(policy);
+                if looked || has_merged {
+                    let (wait, left) = hold::cadence(interval, row.fast_left, has_merged);
+                    row.next_look = (wait < interval).then(|| now + wait);
+                    row.fast_left = left;
+                }
+                row.observed_at = known.repository.observed_at;
+                row.last_tick = Some(now);
+                row.fault = match (fault, row.fault) {
+                    (Some((slug, _)), Some(before)) if before.slug == slug => Some(before),
+                    (Some((slug, detail)), _) => Some(engine::RepoFault { slug, detail, since: now }),
+                    (None, before) => before.filter(|_| halt.is_some()),
+                };
+                engine::put(tx, id, &row)?;
+                tx.topic(engine::TOPIC)
+            })
+            .await
+    }
+}
+
+/// True for a fault that is about one thing alone: it holds up no other.
+fn is_of_one(fault: &ReadFault) -> bool {
+    match fault {
+        ReadFault::GitHub(error) => match error {
+            GitHubError::NotFound
+            | GitHubError::Moved { .. }
+            | GitHubError::Gone
+            | GitHubError::Replaced
+            | GitHubError::Validation { .. }
+            | GitHubError::Conflict { .. }
+            | GitHubError::Truncated(_)
+            | GitHubError::Malformed(_)
+            | GitHubError::TooLarge(_) => true,
+            GitHubError::Auth
+            | GitHubError::Forbidden { .. }
+            | GitHubError::RateLimited { .. }
+            | GitHubError::SecondaryLimited { .. }
+            | GitHubError::Server { .. }
+            | GitHubError::Timeout(_)
+            | GitHubError::Tls(_)
+            | GitHubError::CaptivePortal
+            | GitHubError::Network(_) => false,
+        },
+        ReadFault::NoAccount(_) | ReadFault::Store(_) | ReadFault::Defect(_) => false,
+    }
+}
+
+/// The fault of the configuration that a fault of reading is, if it is one.
+pub(super) fn config_fault(fault: &ReadFault) -> Option<(String, String)> {
+    fault.is_config().then(|| (fault.slug().to_owned(), fault.to_string()))
+}
+
+/// What the observer shows of a pull request, but for its base: as long as it is the same, the last whole
+/// reading stands.
+pub(super) fn sight(pull: &PullRow) -> String {
+    let labels = pull.labels.join("\u{1f}");
+    let word = |text: &Option<String>| text.clone().unwrap_or_default();
+    format!(
+        "{} {} {} {} {} {} {}",
+        pull.head,
+        pull.draft,
+        word(&pull.rollup),
+        word(&pull.review_decision),
+        pull.updated_at.timestamp_micros(),
+        pull.base_branch,
+        labels,
+    )
+}

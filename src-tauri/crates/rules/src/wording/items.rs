@@ -1,0 +1,101 @@
+//! What the steward engine says of what it follows: ends, issues, what it writes on GitHub, and why somebody
+//! is wanted.
+
+use crate::engine::triage::IssueStep;
+use crate::ids::PullNumber;
+use crate::untrusted::Untrusted;
+
+fn line(text: &str) -> String {
+    Untrusted::new(text).one_line(300)
+}
+
+pub fn merged() -> String {
+    "merged".to_owned()
+}
+
+pub fn closed() -> String {
+    "closed without a merge".to_owned()
+}
+
+/// The comment on an issue that a merge answers.
+pub fn answered_by(pull: PullNumber) -> String {
+    format!("Answered by #{pull}, which is merged.")
+}
+
+/// The text of a pull request in the place of somebody else's.
+pub fn supersedes(original: PullNumber) -> String {
+    format!(
+        "This carries on the change of #{original}, whose branch Steward may not push to. The original stays open until this one \
+         merged and its content is seen on the base.\n"
+    )
+}
+
+/// The comment on the original.
+pub fn went_on_in(pull: PullNumber) -> String {
+    format!("This change goes on in #{pull}. This pull request stays open until that one merged.")
+}
+
+/// The comment on an issue that asks for what is there already.
+pub fn already_present(ids: &[String], evidence: &str) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| line(id)).collect();
+    format!("This is there already: {}.\n\n{evidence}", ids.join(", "))
+}
+
+/// Whether an issue is worked on.
+pub fn issue_scope(is_in_scope: bool) -> String {
+    if is_in_scope { "in scope by its labels" } else { "no label of it is in scope" }.to_owned()
+}
+
+/// The next step of an issue: its slug, and a sentence.
+pub fn issue(step: &IssueStep) -> (&'static str, String) {
+    match step {
+        IssueStep::Skip => ("skip", "not worked on".to_owned()),
+        IssueStep::ListOnly => ("list_only", "listed only: out of scope".to_owned()),
+        IssueStep::Unreadable => ("unreadable", "it could not be read whole".to_owned()),
+        IssueStep::WaitsForPull { pull } => ("waits_for_pr", format!("#{pull} is about it")),
+        IssueStep::WaitsForIntake { .. } => {
+            ("waits_for_intake", "the intake has not answered yet".to_owned())
+        }
+        IssueStep::NeedsInfo => ("needs_info", "a question was asked, and no person has answered".to_owned()),
+        IssueStep::Declined => ("declined", "declined, and nobody has said anything since".to_owned()),
+        IssueStep::Backoff { .. } => ("backoff", "the next attempt is not due".to_owned()),
+        IssueStep::Triage => ("triage", "to be triaged".to_owned()),
+    }
+}
+
+/// An item that failed so often that a person should look.
+pub fn stuck(number: i64, failures: u32, evidence: Option<&str>) -> String {
+    let last = evidence.and_then(|text| text.trim_end().lines().last()).map(line);
+    let times = super::count(failures as usize, "attempt");
+    match last {
+        Some(last) => format!("#{number} is stuck after {times}: {last}"),
+        None => format!("#{number} is stuck after {times}"),
+    }
+}
+
+/// An item that goes no further by itself.
+pub fn stands_still(number: i64, why: &str) -> String {
+    format!("#{number} stands still: {}", line(why))
+}
+
+/// A memory that cannot be read.
+pub fn memory_unread(number: i64, why: &str) -> String {
+    format!("nothing is done about #{number}: {}", line(why))
+}
+
+/// One failure of many pull requests.
+pub fn incident(check: &str, numbers: &[PullNumber], last: &str) -> String {
+    let numbers: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
+    let what = format!("{} fails the same way on {}", line(check), numbers.join(", "));
+    if last.is_empty() { what } else { format!("{what}: {}", line(last)) }
+}
+
+/// What of the configuration stops a repository.
+pub fn fault(detail: &str) -> String {
+    format!("nothing is done here: {}", line(detail))
+}
+
+/// Why the verdict job is not relied on.
+pub fn no_verdicts() -> String {
+    "the verdict job ended three times in a row without a verdict".to_owned()
+}

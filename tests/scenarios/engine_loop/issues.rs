@@ -1,0 +1,206 @@
+//! Issues: listed, waited for, triaged, and answered one effect at a time.
+
+use chrono::Duration;
+use steward_core::store::effects::State;
+use steward_core::store::engine_tasks::{Decided, Ended, NewTask, TaskResult, What};
+use steward_rules::engine::retry::TaskEnd;
+use steward_rules::ids::Sha;
+use steward_rules::power::EffectClass;
+
+use super::*;
+
+impl Den {
+    /// The decision about an issue.
+    async fn about(&self, issue: u64) -> String {
+        self.kept(ItemKind::Issue, issue).await.unwrap().decision
+    }
+
+    async fn triages(&self, issue: u64) -> Vec<TaskRow> {
+        let id = self.id().await;
+        self.read(move |tx| engine_tasks::of_item(tx, id, engine_tasks::ItemKind::Issue, issue as i64)).await
+    }
+
+    /// The open triage of an issue ends with this answer, as its agent would end it.
+    async fn answers(&self, issue: u64, answer: Decided) {
+        let task = self.triages(issue).await[0].id;
+        let ended = Ended {
+            end: TaskEnd::Answered,
+            fault: None,
+            detail: "answered".to_owned(),
+            result: Some(TaskResult::Answer { answer }),
+        };
+        let done =
+            self.desk.ctx.store.write(Durability::Full, move |tx| engine_tasks::end(tx, task, &ended)).await;
+        assert!(done.unwrap());
+        self.desk.pass(Duration::seconds(1));
+    }
+
+    async fn go_on(&self) {
+        self.tick().await;
+        self.send().await;
+    }
+}
+
+fn policy() -> String {
+    format!("{CHECKS}, {VALIDATE}")
+}
+
+#[tokio::test]
+async fn a35_an_issue_out_of_scope_is_listed_and_never_commented_on_or_read() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "the build is slow", "@octo look").number();
+    den.tick().await;
+    den.later(Duration::hours(2)).await;
+    den.go_on().await;
+    assert_eq!(den.about(issue).await, "list_only");
+    assert!(den.triages(issue).await.is_empty());
+    assert_eq!(den.writes(), Vec::<String>::new());
+}
+
+#[tokio::test]
+async fn an_issue_waits_for_its_intake_and_for_a_pull_request_that_is_about_it() {
+    let den = Den::new(ACT, &policy()).await;
+    let waiting = den.app().open_issue("maria", "add b", "please").label("data:add-work").number();
+    let taken = den.app().open_issue("maria", "add c", "please").label("data:add-work").number();
+    den.intake(taken, "c");
+    den.tick().await;
+    assert_eq!(den.about(waiting).await, "waits_for_intake");
+    assert_eq!(den.about(taken).await, "waits_for_pr");
+    den.later(Duration::minutes(31)).await;
+    assert_eq!(den.about(waiting).await, "triage");
+    let tasks = den.triages(waiting).await;
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(tasks[0].what, What::Triage { asked: Vec::new() });
+    assert_eq!(tasks[0].branch, format!("steward/issue-{waiting}"));
+    assert!(tasks[0].evidence[0].text.contains("add b"), "{:?}", tasks[0].evidence);
+    den.go_on().await;
+    assert_eq!(den.triages(waiting).await.len(), 1, "one at a time");
+    assert!(den.triages(taken).await.is_empty());
+}
+
+#[tokio::test]
+async fn a_declined_issue_is_commented_on_labelled_and_closed_in_this_order_each_once() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.answers(number, Decided::Declined { reason: "It is no work.".to_owned(), claims: Vec::new() }).await;
+    for _ in 0..6 {
+        den.go_on().await;
+    }
+    let words: Vec<String> = den
+        .writes()
+        .into_iter()
+        .map(|operation| operation.rsplit('/').next().unwrap_or_default().to_owned())
+        .collect();
+    assert_eq!(words, ["comments", "labels", "{issue_number}"]);
+    assert!(!issue.is_open());
+    assert_eq!(issue.close_reason().as_deref(), Some("not_planned"));
+    assert!(issue.labels().contains(&"steward:declined".to_owned()));
+    let [(_, author, text)] = issue.comments().try_into().unwrap();
+    assert!(author == "octo" && text.contains("It is no work."), "{text}");
+}
+
+#[tokio::test]
+async fn a33_a_question_is_asked_once_and_only_a_persons_reply_wakes_the_issue() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.answers(number, Decided::NeedInfo { question: "Which edition?".to_owned() }).await;
+    for _ in 0..4 {
+        den.go_on().await;
+    }
+    assert_eq!(den.writes().len(), 2, "{:?}", den.writes());
+    assert_eq!(den.about(number).await, "needs_info");
+    assert_eq!(den.triages(number).await.len(), 1);
+    issue.comment(BOT, "beep");
+    den.go_on().await;
+    assert_eq!(den.about(number).await, "needs_info", "a bot is nobody");
+    issue.comment("maria", "The second one.");
+    den.go_on().await;
+    assert_ne!(den.about(number).await, "needs_info");
+    den.later(Duration::hours(2)).await;
+    let tasks = den.triages(number).await;
+    assert_eq!(tasks.len(), 2);
+    assert_eq!(tasks[0].what, What::Triage { asked: vec!["Which edition?".to_owned()] });
+    assert_eq!(den.writes().len(), 2);
+}
+
+#[tokio::test]
+async fn an_issue_that_asks_for_what_is_there_is_closed_as_completed_after_one_comment() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add a", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    let answer = Decided::AlreadyPresent { ids: vec!["a".to_owned()], evidence: "a is there".to_owned() };
+    den.answers(number, answer).await;
+    den.go_on().await;
+    let said = den.effects(EffectClass::CommentIssue).await;
+    assert_eq!((said.len(), said[0].state), (1, State::Done));
+    for _ in 0..4 {
+        den.go_on().await;
+    }
+    assert_eq!(issue.comments().len(), 1);
+    assert!(!issue.is_open());
+    assert_eq!(issue.close_reason().as_deref(), Some("completed"));
+}
+
+/// A commit that nobody has.
+fn nowhere() -> Sha {
+    Sha::new(&"d".repeat(40)).unwrap()
+}
+
+#[tokio::test]
+async fn a20_a_push_whose_branch_moved_is_dropped_and_spends_nothing() {
+    let den = Den::new(ACT, &policy()).await;
+    let pull = den.intake(101, "b");
+    den.app().check(&pull.head(), "check").runs();
+    den.tick().await;
+    let (id, head) = (den.id().await, Sha::new(&pull.head()).unwrap());
+    let new = NewTask {
+        repository: id,
+        kind: engine_tasks::ItemKind::Pr,
+        number: pull.number() as i64,
+        what: What::Fix { checks: vec!["check".to_owned()], flag: false },
+        head: Some(head.clone()),
+        base: head.clone(),
+        branch: "intake/issue-101".to_owned(),
+        lease: Some(head.clone()),
+        evidence: Vec::new(),
+    };
+    let ended = Ended {
+        end: TaskEnd::Pushed,
+        fault: None,
+        detail: "a fix".to_owned(),
+        result: Some(TaskResult::Push {
+            branch: "intake/issue-101".to_owned(),
+            from: Some(head),
+            to: nowhere(),
+            note: None,
+        }),
+    };
+    den.desk
+        .ctx
+        .store
+        .write(Durability::Full, move |tx| {
+            let task = engine_tasks::queue(tx, &new)?.unwrap();
+            engine_tasks::end(tx, task, &ended).map(drop)
+        })
+        .await
+        .unwrap();
+    den.tick().await;
+    let pushes = den.effects(EffectClass::PushFix).await;
+    assert_eq!(pushes.len(), 1, "{pushes:?}");
+    // Its author was faster.
+    den.app().push("intake/issue-101", "data: mine", &[("data/works/b.json", "{\"b\": {\"v\": 3}}\n")]);
+    den.send().await;
+    den.go_on().await;
+    let item = den.item(pull.number()).await;
+    assert_eq!((item.attempts.spent, item.pushed_head), (0, None));
+    assert!(item.task_seen > 0, "the result is dropped");
+    assert_eq!(den.effects(EffectClass::PushFix).await.len(), 1);
+}
