@@ -2,6 +2,7 @@
 //! `observe`.
 
 mod faults;
+mod merge;
 mod modes;
 mod refusals;
 mod survive;

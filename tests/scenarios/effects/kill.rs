@@ -45,7 +45,7 @@ fn spawn(office: &Office, fail: Option<&str>) -> Child {
 }
 
 /// Lets a runtime die at a step, then starts another until the effect is over.
-pub(super) async fn dies_at(office: &Office, step: &str) {
+pub(super) async fn dies_at(office: &Office, id: i64, step: &str) {
     let mut first = spawn(office, Some(step));
     let deadline = Instant::now() + Duration::from_secs(60);
     let status = loop {
@@ -54,13 +54,13 @@ pub(super) async fn dies_at(office: &Office, step: &str) {
         }
         if Instant::now() > deadline {
             first.kill().unwrap();
-            panic!("{step} was never reached: {:?}", office.row().await);
+            panic!("{step} was never reached: {:?}", office.get(id).await);
         }
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     assert_eq!(status.signal(), Some(9), "{step}: it ended otherwise");
     let mut second = spawn(office, None);
-    eventually(step, async || office.row().await.state.is_final()).await;
+    eventually(step, async || office.get(id).await.state.is_final()).await;
     second.kill().unwrap();
     second.wait().unwrap();
 }
@@ -79,7 +79,7 @@ async fn fault_06_a_runtime_killed_at_any_step_says_it_once() {
         let world = world();
         let office = Office::new(&world, ACT).await;
         office.review(&world).await;
-        dies_at(&office, step).await;
+        dies_at(&office, office.row().await.id, step).await;
         let row = office.row().await;
         let there = own(&world, 1);
         assert_eq!((there.len(), posts(&world)), (1, sent), "{step}: {row:?}");
@@ -100,7 +100,7 @@ async fn a_runtime_killed_while_a_duplicate_is_taken_back_leaves_the_first() {
         let pull = world.repo("octo/app").pull(1);
         let first = pull.comment("octo", &text);
         pull.comment("octo", &text);
-        dies_at(&office, step).await;
+        dies_at(&office, office.row().await.id, step).await;
         assert_eq!((own(&world, 1), posts(&world)), (vec![first], 0), "{step}");
         let row = office.row().await;
         assert_eq!((row.state, row.posted), (State::Done, Some(first as i64)), "{step}");
@@ -115,7 +115,7 @@ async fn killed_with_its_answer_lost_it_is_found_on_the_next_start() {
     let office = Office::new(&world, ACT).await;
     office.review(&world).await;
     world.when(POST).answers(steward_github_double::Fault::LostReply);
-    dies_at(&office, "effect_sent").await;
+    dies_at(&office, office.row().await.id, "effect_sent").await;
     let row = office.row().await;
     assert_eq!((row.state, own(&world, 1).len(), posts(&world)), (State::Done, 1, 1));
     office.trail().await;

@@ -5,7 +5,7 @@ use steward_github_double::{Fault, Protection};
 use super::*;
 
 #[tokio::test]
-async fn a_right_that_is_missing_is_a_fault_of_the_configuration() {
+async fn a31_a_right_that_is_missing_is_a_fault_of_the_configuration() {
     for kind in KINDS.into_iter().filter(|kind| *kind != Kind::Comment) {
         for status in [401, 403] {
             let (operation, part) = kind.operation();
@@ -34,7 +34,7 @@ async fn a_right_that_is_missing_is_a_fault_of_the_configuration() {
 }
 
 #[tokio::test]
-async fn a_branch_that_moved_is_left_as_it_is_and_a_protected_one_is_a_fault_of_the_configuration() {
+async fn a20_a_branch_that_moved_is_left_as_it_is_and_a_protected_one_is_a_fault_of_the_configuration() {
     // Moved before the look, and between the look and the push.
     for late in [false, true] {
         for kind in [Kind::PushOver, Kind::DeleteBranch, Kind::PushNew] {

@@ -26,14 +26,32 @@ async fn fault_06_a_runtime_killed_at_any_step_of_a_deed_does_it_once(#[case] ki
         let scene = Scene::new();
         let office = acting(&scene, kind).await;
         let before = scene.writes();
-        office.want(scene.wanted(&office, kind)).await.unwrap();
-        dies_at(&office, step).await;
+        let id = office.want(scene.wanted(&office, kind)).await.unwrap();
+        dies_at(&office, id, step).await;
         let row = office.row().await;
         assert_eq!(row.state, State::Done, "{kind:?} {step}: {row:?}");
         assert_eq!((scene.times(kind), scene.writes() - before), (1, kind.writes()), "{kind:?} {step}");
         let trail = office.trail().await;
         assert_eq!(trail.iter().filter(|state| *state == "done").count(), 1, "{kind:?} {step}: {trail:?}");
         scene.world.assert_contract();
+    }
+}
+
+#[tokio::test]
+async fn a42_a_crash_between_comment_and_close_leaves_one_comment_and_then_closes() {
+    for step in ["effect_sent", "effect_posted", "effect_done"] {
+        let scene = Scene::new();
+        let classes = [EffectClass::CommentIssue, EffectClass::CloseIssue];
+        let office = office(&scene, &power("act", &classes), quick()).await;
+        let said = office.want(scene.wanted(&office, Kind::Comment)).await.unwrap();
+        dies_at(&office, said, step).await;
+        assert_eq!((scene.times(Kind::Comment), scene.times(Kind::CloseIssue)), (1, 0), "{step}");
+        let close = office.want(scene.wanted(&office, Kind::CloseIssue)).await.unwrap();
+        assert_eq!(office.carry(close).await.state, State::Done, "{step}");
+        assert_eq!(office.want(scene.wanted(&office, Kind::Comment)).await, Some(said), "{step}: it is said");
+        office.carry(said).await;
+        assert_eq!((scene.times(Kind::Comment), scene.times(Kind::CloseIssue)), (1, 1), "{step}");
+        office.trail().await;
     }
 }
 

@@ -86,6 +86,47 @@ describe("a suggested effect", () => {
     expect(screen.getByTestId("effect-state").textContent).toContain("APPROVED");
   });
 
+  test("a push shows its branch, its commits and its patch, and the question names them", async () => {
+    shown = effect({
+      class: "push_fix",
+      title: "Push to steward/pr-12 for octo/app#12",
+      content: "",
+      facts: [
+        { name: "Branch", value: "steward/pr-12" },
+        { name: "From", value: "a".repeat(40) },
+        { name: "To", value: "b".repeat(40) },
+      ],
+      line: "the check is red",
+      diff: "+++ b/data/x.json\n+<img src=x onerror=alert(1)>\n",
+    });
+    await at("effect/3");
+    const diff = await screen.findByTestId("effect-diff");
+    expect(diff.textContent).toContain("+<img src=x onerror=alert(1)>");
+    expect(diff.querySelector("img")).toBeNull();
+    expect(screen.queryByTestId("effect-content")).toBeNull();
+    for (const text of ["steward/pr-12", "a".repeat(40), "b".repeat(40), "the check is red"]) {
+      expect(document.body.textContent).toContain(text);
+    }
+    await fireEvent.click(screen.getByTestId("effect-send"));
+    const asked = (await screen.findByTestId("confirm")).textContent ?? "";
+    for (const word of ["Push a fix", "steward/pr-12", "b".repeat(40)])
+      expect(asked).toContain(word);
+  });
+
+  test("a push whose patch cannot be read says so and cannot be sent", async () => {
+    shown = effect({
+      class: "push_fix",
+      content: "",
+      diffNote: "what it changes cannot be read: git lacks an object",
+      canSend: false,
+    });
+    await at("effect/3");
+    const note = await screen.findByTestId("effect-diff-note");
+    expect(note.textContent).toContain("cannot be read");
+    expect(screen.queryByTestId("effect-send")).toBeNull();
+    expect(screen.queryByTestId("effect-diff")).toBeNull();
+  });
+
   test("a yes is to the text that was shown when it was asked for", async () => {
     await at("effect/3");
     await fireEvent.click(await screen.findByTestId("effect-send"));

@@ -315,7 +315,7 @@ impl Wire {
             // 405: it does not merge as it stands now.
             405 | 409 => GitHubError::Conflict { said },
             410 | 451 => GitHubError::Gone,
-            400 | 422 => GitHubError::Validation { said },
+            400 | 422 => GitHubError::Validation { said: said.map(|said| with_errors(&said, body)) },
             status => {
                 let now = self.store.clock().now();
                 let asked = budget::retry_after(headers, now).and_then(|wait| wait.to_std().ok());
@@ -444,6 +444,23 @@ fn said(body: &[u8]) -> String {
         Ok(said) => said.message.chars().take(500).collect(),
         Err(_) => String::new(),
     }
+}
+
+/// The sentence of a 422 with the sentences of its list of errors, where what is wrong really stands.
+fn with_errors(said: &Untrusted, body: &[u8]) -> Untrusted {
+    #[derive(Deserialize)]
+    struct Errors {
+        #[serde(default)]
+        errors: Vec<serde_json::Value>,
+    }
+    let listed = serde_json::from_slice::<Errors>(body).map(|all| all.errors).unwrap_or_default();
+    let sentences = listed.iter().filter_map(|one| one["message"].as_str().or(one.as_str()));
+    let mut whole = said.as_data().to_owned();
+    for sentence in sentences.take(5) {
+        whole.push_str(": ");
+        whole.extend(sentence.chars().take(200));
+    }
+    Untrusted::new(whole)
 }
 
 /// The sentence of a refusal that came with status 200. A commit's message stands beside other fields.

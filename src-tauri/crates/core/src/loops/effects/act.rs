@@ -78,6 +78,12 @@ pub(super) async fn act(
         }
         (Deed::OpenPull { labels, .. }, None) => {
             let wrote = writer.open_pull(permit).await;
+            // Somebody, or another runtime of this account, was first: it is looked for.
+            if let Wrote::Refused(GitHubError::Validation { said: Some(said) }) = &wrote
+                && said.as_data().contains("pull request already exists")
+            {
+                return Ok(Answer::More);
+            }
             written(wrote, now, |opened| match (labels.is_empty(), u64::try_from(opened.number)) {
                 (true, Ok(number)) => Answer::Done(Made {
                     id: Some(number),
