@@ -1,6 +1,10 @@
 //! What the set-up help reads: what the forge requires, the last merges, and how they stood before.
 
-use steward_github_double::{Fault, Protection};
+use steward_core::api::error::ErrorCode;
+use steward_core::api::requests::RepositoryByName;
+use steward_core::api::{Api, shadow};
+use steward_github_double::{Exchange, Fault, Protection};
+use steward_rules::caller::Caller;
 use steward_rules::engine::memory::{HeadSeen, Memory};
 use steward_rules::engine::merge;
 use steward_rules::engine::setup::{Proposal, propose};
@@ -77,4 +81,43 @@ async fn past_merges_are_read_as_they_stood_before() {
         assert!(format!("{decision:?}").contains("Merge"), "{decision:?}");
     }
     assert_eq!(reading::merged(&desk.ctx, &place(&desk), 1).await.unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_shadow_run_says_what_the_gate_would_have_done_by_the_file_as_it_is_written() {
+    let desk = desk();
+    let request = || RepositoryByName { name: REPO.to_owned() };
+    let api = Api::of(desk.ctx.clone(), Caller::Person);
+    let unseen = shadow::run(&api, request()).await.unwrap_err();
+    assert_eq!(unseen.code, ErrorCode::Refused, "{unseen:?}");
+    for name in ["b", "c", "d"] {
+        merged(&desk, name, "squash");
+    }
+    let app = app(&desk);
+    app.commit("tools", "feat: a tool").from("main").write("tools/x.sh", "x\n").push();
+    let code = app.open_pull("maria", "tools", "a \u{202e}tool");
+    code.merge_by("octo", "merge");
+    desk.tick().await;
+
+    // The default policy has no safe path.
+    let cautious = shadow::run(&api, request()).await.unwrap();
+    assert_eq!(cautious.rows.iter().filter(|row| row.would_merge).count(), 0);
+    let file = desk.home.config_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    let written =
+        text.replace(&format!("name: {REPO}"), &format!("name: {REPO}\n    preset: data-catalogue"));
+    std::fs::write(&file, written).unwrap();
+    let seen = shadow::run(&api, request()).await.unwrap();
+    let said: Vec<_> = seen.rows.iter().map(|row| (row.class.as_str(), row.would_merge)).collect();
+    assert_eq!(said, [("code", false), ("data", true), ("data", true), ("data", true)], "{seen:?}");
+    assert_eq!(seen.rows[0].title, "a \\u{202e}tool");
+    assert!(seen.rows[0].message.contains("tools/x.sh"), "{:?}", seen.rows[0]);
+    // The heads of all that was merged are looked at, and the tool had no checks.
+    assert_eq!(seen.proposed_checks, Vec::<String>::new(), "{}", seen.proposal);
+    let exchanges = desk.world.exchanges();
+    let reads = |one: &&Exchange| {
+        one.method == "GET" || ["POST /graphql", "git-upload-pack"].contains(&one.operation.as_str())
+    };
+    let writes = exchanges.iter().filter(|one| !reads(one));
+    assert_eq!(writes.count(), 0, "a shadow run reads alone");
 }

@@ -524,6 +524,8 @@ pub enum RepoCommand {
     Offers,
     /// Let the runtime look at GitHub now.
     Look,
+    /// Judge the last 50 merges by the gate as it would be now, and propose which checks to require.
+    Shadow { name: String },
     /// Allow merging again after something else landed than a merge makes.
     Unfreeze { name: String },
 }

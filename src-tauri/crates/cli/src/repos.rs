@@ -5,8 +5,9 @@ use steward_core::api::error::{ApiError, ErrorCode};
 use steward_core::api::requests::{ModeWord, Nothing, RepositoryAdd, RepositoryByName, RepositoryMode};
 use steward_core::api::views::{
     BoardView, ChecksWord, OfferPage, PolicyView, PullRow, RepositoryOffer, RepositoryPage, RepositoryView,
+    ShadowView,
 };
-use steward_core::api::{Api, board, offers, policy, repositories};
+use steward_core::api::{Api, board, offers, policy, repositories, shadow};
 
 use crate::args::{ModeArg, RepoCommand};
 use crate::output::{Output, Tone};
@@ -63,6 +64,10 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
         RepoCommand::Policy { name } => {
             let found = policy::show(api, RepositoryByName { name }).await?;
             out.answer(&found, render_policy);
+        }
+        RepoCommand::Shadow { name } => {
+            let found = shadow::run(api, RepositoryByName { name }).await?;
+            out.answer(&found, |found| render_shadow(found, api.now()));
         }
         RepoCommand::Remove { name } => {
             let done = repositories::remove(api, RepositoryByName { name }).await?;
@@ -234,4 +239,29 @@ fn render_offers(page: &OfferPage, now: DateTime<Utc>) -> String {
         text += "Nothing more to watch was found. Sign in, or add a workspace beside your clones.";
     }
     text.trim_end().to_owned()
+}
+
+fn render_shadow(found: &ShadowView, now: DateTime<Utc>) -> String {
+    let would = found.rows.iter().filter(|row| row.would_merge).count();
+    let mut table = Table::new(&["PR", "MERGED", "CLASS", "GATE", "WHY", "TITLE"]);
+    for row in &found.rows {
+        table.row([
+            format!("#{}", row.number),
+            age(row.merged_at, now),
+            row.class.clone(),
+            row.decision.clone(),
+            row.message.clone(),
+            row.title.clone(),
+        ]);
+    }
+    let sum = match found.rows.len() {
+        0 => "nothing was merged yet that could be judged".to_owned(),
+        all => format!("the gate would have let {would} of the last {all} merges through by itself"),
+    };
+    let checks = found.proposed_checks.join(", ");
+    format!(
+        "{}{sum}\n{} {checks}",
+        if found.rows.is_empty() { String::new() } else { table.render() },
+        found.proposal
+    )
 }

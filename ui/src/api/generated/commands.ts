@@ -64,6 +64,7 @@ import type { ReviewStart } from "./ReviewStart";
 import type { ReviewView } from "./ReviewView";
 import type { RosterAgent } from "./RosterAgent";
 import type { RosterView } from "./RosterView";
+import type { ShadowView } from "./ShadowView";
 import type { Simulate } from "./Simulate";
 import type { SimulationView } from "./SimulationView";
 import type { SpendView } from "./SpendView";
@@ -136,6 +137,7 @@ export interface Commands {
   repository_mode: { request: RepositoryMode; response: RepositoryView };
   repository_unfreeze: { request: RepositoryByName; response: RepositoryView };
   repository_policy: { request: RepositoryByName; response: PolicyView };
+  engine_shadow: { request: RepositoryByName; response: ShadowView };
   repository_offers: { request: Nothing; response: OfferPage };
   doctor: { request: Nothing; response: DoctorView };
   effect_list: { request: EffectList; response: EffectPage };

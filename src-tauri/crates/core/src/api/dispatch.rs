@@ -3,7 +3,7 @@
 use super::error::{ApiError, ErrorCode};
 use super::{
     Api, accounts, board, effects, engine, hooks, inbox, offers, questions, repositories, reviews, roster,
-    settings, system, tasks, workspaces,
+    settings, shadow, system, tasks, workspaces,
 };
 use super::{policy, requests as rq, views as v};
 
@@ -57,6 +57,7 @@ macro_rules! commands {
             repository_mode: RepositoryMode => RepositoryView = repositories::mode,
             repository_unfreeze: RepositoryByName => RepositoryView = repositories::unfreeze,
             repository_policy: RepositoryByName => PolicyView = policy::show,
+            engine_shadow: RepositoryByName => ShadowView = shadow::run,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
             effect_list: EffectList => EffectPage = effects::list,

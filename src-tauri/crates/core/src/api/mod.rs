@@ -23,6 +23,7 @@ pub mod reviews;
 pub mod roster;
 mod runtime;
 pub mod settings;
+pub mod shadow;
 pub mod system;
 pub mod tasks;
 mod topics;

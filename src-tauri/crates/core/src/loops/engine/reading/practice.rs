@@ -5,6 +5,7 @@ use steward_rules::engine::facts::{Listing, PrObs};
 use steward_rules::engine::setup::{HEADS, Practice};
 use steward_rules::ids::{PullNumber, RepoName};
 use steward_rules::reading::Reading;
+use steward_rules::untrusted::Untrusted;
 
 use super::{Place, ReadFault, fact, part, pull, runs};
 use crate::github::types::Pull;
@@ -20,6 +21,7 @@ const SHADOW: usize = 50;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Past {
     pub before: PrObs,
+    pub title: Untrusted,
     pub merged_at: DateTime<Utc>,
 }
 
@@ -101,9 +103,10 @@ pub async fn merged(ctx: &Ctx, place: &Place, most: usize) -> Result<Vec<Past>, 
             Err(_) => continue,
         };
         let (landed, merged_at) = (answer.value.merge_commit_sha.clone(), answer.value.merged_at);
+        let title = answer.value.title.clone();
         let (Some(landed), Some(merged_at)) = (landed, merged_at) else { continue };
         let before = pull::whole(ctx, place, &open, answer, Some(&landed)).await?;
-        all.push(Past { before, merged_at });
+        all.push(Past { before, title, merged_at });
     }
     Ok(all)
 }
