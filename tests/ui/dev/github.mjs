@@ -1,5 +1,7 @@
 // FOR DRAWING ONLY: accounts, repositories, boards and effects of dev/server.mjs, held to the types.
 
+import { engine } from "./engine.mjs";
+
 const START = Date.now();
 /** @param {number} minutes */
 const before = (minutes) => new Date(START - minutes * 60_000).toISOString();
@@ -139,6 +141,7 @@ export function boardOf(/** @type {RepositoryView} */ repository, review) {
   if (repository.name !== "octo/app") return empty;
   return {
     ...empty,
+    engine,
     pulls: [
       pull(128, {
         title: "Fix ETag cache on renamed repositories",

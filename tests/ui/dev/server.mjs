@@ -3,7 +3,7 @@
 //   node tests/ui/dev/server.mjs 4199, then `npm run dev` in ui/
 import { createServer } from "node:http";
 import { agent, config, doctor, inboxOf, reviews, status, tasks, workspaces } from "./drawing.mjs";
-
+import { items, shadow, why } from "./engine.mjs";
 import {
   accounts,
   boardOf,
@@ -187,6 +187,13 @@ const answers = {
     if (!found) throw refuse(`${name} is not watched`);
     return boardOf(found, tasks[0]?.reviews[0] ?? null);
   },
+  item_why: ({ item }) => {
+    const found = why(Number(item.split("#")[1]));
+    if (!found) throw refuse(`${item} is not judged yet`);
+    return found;
+  },
+  item_try: () => items[2],
+  engine_shadow: () => shadow,
   repository_offers: () => offers,
   repository_mode: ({ name, mode, act }) =>
     Object.assign(repositories.find((one) => one.name === name) ?? {}, {

@@ -12,6 +12,7 @@ import type { ObserverState } from "../api/generated/ObserverState";
 import type { ReviewRow } from "../api/generated/ReviewRow";
 import type { ReviewStateView } from "../api/generated/ReviewStateView";
 import type { RuntimeState } from "../api/generated/RuntimeState";
+import type { StepState } from "../api/generated/StepState";
 import type { System } from "../api/generated/System";
 import type { TaskState } from "../api/generated/TaskState";
 import type { TokenPlace } from "../api/generated/TokenPlace";
@@ -175,6 +176,16 @@ const LANDED_CHIP: Record<string, Label> = {
   "not proven": { word: "NOT PROVEN", tone: "warn", icon: "warning" },
 };
 
+/** The words that an entry of the engine carries. */
+const ENGINE_CHIP: Record<string, Label> = {
+  stuck: { word: "STUCK", tone: "warn", icon: "exclaim" },
+  unreadable: { word: "UNREADABLE", tone: "warn", icon: "warning" },
+  check: { word: "CHECK MISSING", tone: "warn", icon: "warning" },
+  incident: { word: "INCIDENT", tone: "bad", icon: "exclaim" },
+  fault: { word: "FAULT", tone: "bad", icon: "exclaim" },
+  degraded: { word: "DEGRADED", tone: "bad", icon: "exclaim" },
+};
+
 /** The words that an entry of a question, or of the roster, carries. */
 const QUESTION_CHIP: Record<string, Label> = {
   NEED: { word: "QUESTION", tone: "info", icon: "speech" },
@@ -193,7 +204,7 @@ export function chipLabel(word: string): Label {
   const verdict = VERDICT[word as Verdict];
   if (verdict) return verdict;
   if (word === "APPROVAL" || word === "RULING") return { word, tone: "info", icon: "speech" };
-  const known = EFFECT_CHIP[word] ?? QUESTION_CHIP[word] ?? LANDED_CHIP[word];
+  const known = EFFECT_CHIP[word] ?? QUESTION_CHIP[word] ?? LANDED_CHIP[word] ?? ENGINE_CHIP[word];
   if (known) return known;
   return { word, tone: "mute", icon: "dots" };
 }
@@ -252,6 +263,73 @@ export const CHECKS: Record<ChecksWord, Label> = {
   pending: { word: "RUNNING", tone: "info", icon: "clock" },
   none: { word: "NO CHECKS", tone: "mute", icon: "minus" },
   unknown: { word: "UNKNOWN", tone: "mute", icon: "dots" },
+};
+
+/** What becomes of a pull request or issue that the engine follows. */
+const ITEM_DECISION: Record<string, Label> = {
+  ignore: { word: "LEFT ALONE", tone: "mute", icon: "minus" },
+  list_only: { word: "LISTED", tone: "mute", icon: "dots" },
+  review_code: { word: "TO REVIEW", tone: "info", icon: "eye" },
+  wait: { word: "WAITS", tone: "mute", icon: "clock" },
+  rerun: { word: "RE-RUN", tone: "info", icon: "again" },
+  retry_verify: { word: "VERIFY AGAIN", tone: "info", icon: "again" },
+  rebase: { word: "REBASE", tone: "info", icon: "branch" },
+  fix: { word: "FIX", tone: "info", icon: "gear" },
+  merge: { word: "READY", tone: "ok", icon: "check" },
+  gone: { word: "ENDED", tone: "mute", icon: "minus" },
+  config_fault: { word: "FAULT", tone: "bad", icon: "exclaim" },
+  waits_for_pull: { word: "HAS A PR", tone: "mute", icon: "pull" },
+  waits_for_intake: { word: "INTAKE", tone: "mute", icon: "clock" },
+  needs_info: { word: "ASKED", tone: "mute", icon: "speech" },
+  declined: { word: "DECLINED", tone: "mute", icon: "minus" },
+  backoff: { word: "WAITS", tone: "mute", icon: "clock" },
+  triage: { word: "TO TRIAGE", tone: "info", icon: "gear" },
+  unreadable: { word: "UNREADABLE", tone: "warn", icon: "warning" },
+};
+const STUCK: Label = { word: "STUCK", tone: "warn", icon: "exclaim" };
+
+/** The one chip of an item; what is stuck says so first. */
+export function itemChip(item: { decision: string; stuck: boolean }): Label {
+  if (item.stuck) return STUCK;
+  const word = item.decision.replaceAll("_", " ").toUpperCase();
+  return ITEM_DECISION[item.decision] ?? { word, tone: "mute", icon: "dots" };
+}
+
+/** Classes of what the engine follows, as the board groups them. */
+export const ITEM_CLASS: Record<string, { word: string; note: string }> = {
+  data: { word: "Data", note: "the gate or the fix ladder" },
+  code: { word: "Code", note: "one review a head, never merged" },
+  unreadable: { word: "Unreadable", note: "listed with the reason" },
+  never_merge: { word: "Never merged", note: "the policy forbids it" },
+  oversize: { word: "Oversize", note: "yours, tranche by tranche" },
+  foreign: { word: "Foreign", note: "a fork, or another base" },
+  draft: { word: "Drafts", note: "left alone" },
+  own_bot: { word: "Another bot's own", note: "left alone" },
+};
+
+/** The conditions of the merge gate in the order in which they are judged. */
+export const STEP: Record<string, string> = {
+  open: "Open",
+  class: "Class is data",
+  policy: "Policy can merge",
+  whole: "Read to the end",
+  stable: "Head is stable",
+  required_checks: "Required checks",
+  verdict_given: "Verdict run",
+  unflagged: "Not flagged",
+  up_to_date: "Up to date",
+  nothing_pending: "Nothing runs",
+  other_checks: "Other checks",
+  people: "People",
+  seat: "Seat accepted it",
+  label_bound: "Label is of this head",
+  not_held: "No hold",
+};
+
+export const STEP_STATE: Record<StepState, Label> = {
+  met: { word: "MET", tone: "ok", icon: "check" },
+  unmet: { word: "NOT MET", tone: "warn", icon: "exclaim" },
+  not_judged: { word: "NOT JUDGED", tone: "mute", icon: "dots" },
 };
 
 /** What Steward may do in a repository. */

@@ -12,6 +12,8 @@ type Kept = {
   cursor: number | null;
   unfolded: string[];
   wrap: boolean;
+  /** How a board is grouped where the engine follows it. */
+  boardBy: "class" | "move";
   firstRunSkipped: string[];
 };
 
@@ -25,6 +27,7 @@ const START: Kept = {
   cursor: null,
   unfolded: [],
   wrap: false,
+  boardBy: "class",
   firstRunSkipped: [],
 };
 

@@ -98,7 +98,9 @@ export function parse(target: string): Route {
       return REPOSITORIES;
     case "repository": {
       const repo = repository(words[1], words[2]);
-      const pull = repo !== null && words[3] === "pull" ? id(words[4]) : null;
+      // What wants somebody names its item beside its repository.
+      const item = /\?item=pr-(\d+)$/.exec(target)?.[1];
+      const pull = repo === null ? null : id(words[3] === "pull" ? words[4] : item);
       const review = pull !== null && words[5] === "review" ? id(words[6]) : null;
       return { page: "repositories", repo, pull, review };
     }

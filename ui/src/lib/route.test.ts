@@ -37,6 +37,9 @@ describe("a deep link and a hash say the same", () => {
     ],
     ["#/repositories", at(null), "#/repositories"],
     ["repository/octo/app.js", at("octo/app.js"), "#/repository/octo/app.js"],
+    ["repository/octo/app?item=pr-12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
+    ["repository/octo/app?item=issue-12", at("octo/app"), "#/repository/octo/app"],
+    ["repository/octo/app?item=fault", at("octo/app"), "#/repository/octo/app"],
     ["steward://pr/octo/app/12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
     [
       "#/repository/octo/app/pull/12/review/7",
