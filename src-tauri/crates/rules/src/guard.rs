@@ -188,7 +188,7 @@ pub enum Gone {
 #[must_use = "a permit that is not used lets nothing out"]
 pub struct EffectPermit {
     class: EffectClass,
-    deed: Deed,
+    deed: Box<Deed>,
     host: String,
     repo: RepoName,
     number: Option<i64>,
@@ -282,7 +282,7 @@ pub fn judge(ask: &Ask, power: &RepoPower, holds: &Holds, now: DateTime<Utc>) ->
     }
     Way::Go(EffectPermit {
         class: ask.class,
-        deed: ask.deed.clone(),
+        deed: Box::new(ask.deed.clone()),
         host: ask.host.clone(),
         repo: ask.repo.clone(),
         number: ask.number,

@@ -212,7 +212,7 @@ fn redacted<'k>(input: &CommentInput<'k>, kept: &'k mut Kept) -> CommentInput<'k
 pub struct Unfit {
     pub why: Flaw,
     /// Without any secret the rules know.
-    pub shown: Deed,
+    pub shown: Box<Deed>,
 }
 
 /// What is wrong with what would go out.
@@ -244,7 +244,7 @@ impl Flaw {
 /// that stands alone in the first line of a pull request, no secret.
 pub fn fit(deed: Deed) -> Result<Deed, Unfit> {
     let raw = words(&deed);
-    let flaw = |why| Unfit { why, shown: inert(redacted_deed(deed.clone())) };
+    let flaw = |why| Unfit { why, shown: Box::new(inert(redacted_deed(deed.clone()))) };
     let hits = Engine::shared().scan_text(raw.as_bytes(), Options::default());
     if let Some(hit) = hits.into_iter().find(|hit| hit.tier == Tier::High) {
         return Err(flaw(Flaw::Secret { family: hit.rule.family.clone() }));

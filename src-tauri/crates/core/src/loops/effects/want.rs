@@ -58,7 +58,7 @@ pub fn want(tx: &WriteTx<'_>, config: &Config, wanted: &Wanted) -> Result<Option
     };
     let (deed, flaw) = match outgoing::fit(wanted.deed.clone()) {
         Ok(deed) => (deed, None),
-        Err(unfit) => (unfit.shown, Some(Why::new(unfit.why.slug(), unfit.why.to_string()))),
+        Err(unfit) => (*unfit.shown, Some(Why::new(unfit.why.slug(), unfit.why.to_string()))),
     };
     // A report is replaced when it says something else, however often it is made.
     let last = before.iter().rev().find(|row| row.state == State::Done && row.class == *class);
