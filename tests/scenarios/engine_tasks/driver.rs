@@ -36,7 +36,8 @@ fn it_exits_as_git_asks_and_leaves_ours_alone_when_it_refuses() {
     let changed = works(&[("a", "A"), ("b", "Bee")]);
     let removed = works(&[("a", "A")]);
     let text = (b"one\ntwo\nthree\n".to_vec(), b"ONE\ntwo\nthree\n".to_vec(), b"one\ntwo\nTHREE\n".to_vec());
-    let cases: [(&str, [&[u8]; 3], &[&str], i32); 9] = [
+    type Case<'a> = (&'a str, [&'a [u8]; 3], &'a [&'a str], i32);
+    let cases: [Case<'_>; 9] = [
         ("merged", [&base, &ours, &theirs], &["--kind", "json-map"], 0),
         ("new on both sides", [b"", &ours, &theirs], &["--kind", "json-map"], 0),
         ("lines of git's own", [&text.0, &text.1, &text.2], &["--kind", "text"], 0),

@@ -119,11 +119,10 @@ fn render(e: &EffectView, out: &Output) -> String {
     }
     let mut all = table.render();
     let note = e.diff_note.as_ref().map(|note| format!("({note})"));
-    for part in [Some(&e.content).filter(|text| !text.is_empty()), e.diff.as_ref(), note.as_ref()] {
-        if let Some(part) = part {
-            all.push('\n');
-            all.push_str(part.trim_end_matches('\n'));
-        }
+    let parts = [Some(&e.content).filter(|text| !text.is_empty()), e.diff.as_ref(), note.as_ref()];
+    for part in parts.into_iter().flatten() {
+        all.push('\n');
+        all.push_str(part.trim_end_matches('\n'));
     }
     all
 }

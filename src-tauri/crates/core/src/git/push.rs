@@ -171,9 +171,16 @@ fn judge(out: &str, words: &str, name: &str) -> Pushed {
     }
     let low = words.to_lowercase();
     let has = |list: &[&str]| list.iter().any(|word| low.contains(word));
-    if has(&["error: 403", "permission to", "write access to repository not granted"]) {
-        Pushed::Forbidden { said: shown(words) }
-    } else if has(&["error: 401", "authentication failed", "could not read username", "invalid username"]) {
+    let forbidden = [
+        "error: 403",
+        "permission to",
+        "write access to repository not granted",
+        "error: 401",
+        "authentication failed",
+        "could not read username",
+        "invalid username",
+    ];
+    if has(&forbidden) {
         Pushed::Forbidden { said: shown(words) }
     } else if has(&["error: 404", "repository not found", "not found"]) {
         Pushed::NotFound
