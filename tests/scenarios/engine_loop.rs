@@ -9,6 +9,7 @@ mod quiet;
 mod store;
 mod supersede;
 mod told;
+mod whole;
 
 use chrono::Duration;
 use steward_core::loops::effects::{Progress, Sending, powers as in_force};

@@ -2,7 +2,7 @@
 //! scripted model.
 
 mod agents;
-mod desk;
+pub(crate) mod desk;
 mod driver;
 mod ends;
 mod hostile;
