@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use steward_core::keychain::Keychain;
 use steward_core::loops::engine::tasks::{self, Given};
 use steward_core::store::effects::State;
-use steward_core::store::engine_tasks::State as TaskState;
+use steward_core::store::engine_tasks::{State as TaskState, What};
 use steward_kit::git::Repo;
 use steward_kit::model::ScriptedModel;
 use steward_kit::{binary, claude};
@@ -37,16 +37,45 @@ fn validator(folder: &std::path::Path) -> String {
     )
 }
 
+/// A den whose tasks run behind the real wall.
+async fn walled(policy: &str) -> Den {
+    let mut den = Den::new(ACT, policy).await;
+    let keychain = Keychain::with_environment(Some(CREDENTIAL.to_owned().into()));
+    let keychain = keychain.with_github_token(Some(TOKEN.to_owned().into()));
+    let mut ctx = den.desk.ctx.clone().with_keychain(keychain);
+    ctx.steward = binary::steward();
+    den.desk.ctx = ctx;
+    den
+}
+
+/// Runs the one task of a pull request to its end.
+async fn worked(den: &Den, number: u64) -> TaskRow {
+    let (topics, heard) = watch::channel(0);
+    let stop = CancellationToken::new();
+    let given = Given::in_force(Arc::new(|_, _| Ok(0)));
+    let run = tasks::run(den.desk.ctx.clone(), stop.clone(), heard, given, |turn| turn.unwrap());
+    let runner = tokio::spawn(run);
+    let begun = Instant::now();
+    let task = loop {
+        let task = den.tasks(number).await.remove(0);
+        if task.state == TaskState::Ended {
+            break task;
+        }
+        assert!(begun.elapsed() < PATIENCE, "the task never ended: {task:?}");
+        topics.send_modify(|topic| *topic += 1);
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    stop.cancel();
+    runner.await.unwrap();
+    assert_eq!(task.end, Some(TaskEnd::Pushed), "{:?} {:?}", task.fault, task.detail);
+    task
+}
+
 #[tokio::test]
 async fn a_red_pull_request_is_run_again_fixed_by_an_agent_pushed_verified_and_merged() {
     let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let mut den = Den::new(ACT, &format!("{CHECKS}, {}", validator(folder.path()))).await;
-    let keychain = Keychain::with_environment(Some(CREDENTIAL.to_owned().into()));
-    let mut ctx =
-        den.desk.ctx.clone().with_keychain(keychain.with_github_token(Some(TOKEN.to_owned().into())));
-    ctx.steward = binary::steward();
-    den.desk.ctx = ctx.clone();
+    let den = walled(&format!("{CHECKS}, {}", validator(folder.path()))).await;
     let turns = vec![get_task(), read(FILE), edit(FILE, "BROKEN", "Bravo"), say_fixed(), done()];
     let model = ScriptedModel::start(turns).await;
     let seat = den.desk.home.seat_file("fixer");
@@ -76,23 +105,7 @@ async fn a_red_pull_request_is_run_again_fixed_by_an_agent_pushed_verified_and_m
     assert_eq!(den.tasks(number).await.len(), 1, "{:?}", den.decided(number).await);
 
     // The agent mends it, within its walls, in a commit of ours that nobody has seen yet.
-    let (topics, heard) = watch::channel(0);
-    let stop = CancellationToken::new();
-    let given = Given::in_force(Arc::new(|_, _| Ok(0)));
-    let runner = tokio::spawn(tasks::run(ctx, stop.clone(), heard, given, |turn| turn.unwrap()));
-    let begun = Instant::now();
-    let task = loop {
-        let task = den.tasks(number).await.remove(0);
-        if task.state == TaskState::Ended {
-            break task;
-        }
-        assert!(begun.elapsed() < PATIENCE, "the task never ended: {task:?}");
-        topics.send_modify(|topic| *topic += 1);
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    };
-    stop.cancel();
-    runner.await.unwrap();
-    assert_eq!(task.end, Some(TaskEnd::Pushed), "{:?} {:?}", task.fault, task.detail);
+    worked(&den, number).await;
     assert_eq!(pull.head(), head, "an agent pushes nothing");
 
     // The loop pushes it with a lease on the head that was judged.
@@ -127,5 +140,44 @@ async fn a_red_pull_request_is_run_again_fixed_by_an_agent_pushed_verified_and_m
     for secret in [CREDENTIAL, TOKEN] {
         assert!(!model.turns_asked().iter().any(|one| one.raw.contains(secret)), "no credential is told");
     }
+    den.desk.world.assert_contract();
+}
+
+#[tokio::test]
+async fn a_conflicting_pull_request_is_rebased_by_the_driver_pushed_and_merged() {
+    if !has_own_names() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let den = walled(&format!("{CHECKS}, {}", validator(folder.path()))).await;
+    let works = |text: &'static str| [("data/works/a.json", text)];
+    den.app().push("intake/issue-102", "data: b", &works("{\"a\": {\"v\": 1}, \"b\": {\"v\": 2}}\n"));
+    let pull =
+        den.app().open_pull("maria", "intake/issue-102", "[intake] b").label("data").label("bot-intake");
+    let (number, head) = (pull.number(), pull.head());
+    den.well(&pull);
+    den.tick().await;
+    // The same line of the same file, so that git alone could not.
+    den.app().push("main", "data: c", &works("{\"a\": {\"v\": 1}, \"c\": {\"v\": 3}}\n"));
+    for _ in 0..4 {
+        den.tick().await;
+    }
+    let queued = den.tasks(number).await;
+    assert_eq!(queued.iter().map(|task| &task.what).collect::<Vec<_>>(), [&What::Rebase], "nobody swept");
+    worked(&den, number).await;
+    den.later(Duration::seconds(1)).await;
+    den.send().await;
+    let pushed = den.effects(EffectClass::Rebase).await;
+    assert_eq!((pushed.len(), pushed[0].state), (1, State::Done), "{pushed:?}");
+    assert_ne!(pull.head(), head);
+    den.well(&pull);
+    den.tick().await;
+    den.later(Duration::seconds(121)).await;
+    den.send().await;
+    assert!(pull.is_merged(), "{:?}", den.decided(number).await);
+    let main = Repo::at(&den.app().path());
+    let merged: serde_json::Value =
+        serde_json::from_str(&main.git(&["show", "main:data/works/a.json"])).unwrap();
+    assert_eq!(merged, serde_json::json!({"a": {"v": 1}, "b": {"v": 2}, "c": {"v": 3}}));
     den.desk.world.assert_contract();
 }
