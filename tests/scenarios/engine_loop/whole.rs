@@ -123,7 +123,7 @@ async fn a_red_pull_request_is_run_again_fixed_by_an_agent_pushed_verified_and_m
     den.later(Duration::seconds(121)).await;
     den.send().await;
     assert!(pull.is_merged(), "{:?} {:?}", den.decided(number).await, den.effects(EffectClass::Merge).await);
-    let main = Repo::at(&den.app().path());
+    let main = Repo::at(den.app().path());
     assert_eq!(main.git(&["show", "main:data/works/b.json"]), "{\"b\": {\"v\": \"Bravo\"}}");
     let mut writes = den.writes();
     // A push is two exchanges: what is there, and what comes.
@@ -175,7 +175,7 @@ async fn a_conflicting_pull_request_is_rebased_by_the_driver_pushed_and_merged()
     den.later(Duration::seconds(121)).await;
     den.send().await;
     assert!(pull.is_merged(), "{:?}", den.decided(number).await);
-    let main = Repo::at(&den.app().path());
+    let main = Repo::at(den.app().path());
     let merged: serde_json::Value =
         serde_json::from_str(&main.git(&["show", "main:data/works/a.json"])).unwrap();
     assert_eq!(merged, serde_json::json!({"a": {"v": 1}, "b": {"v": 2}, "c": {"v": 3}}));
