@@ -40,7 +40,8 @@ pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, 
     let config = api.config().config.clone();
     let wanted = watched(&config, &request.name)?.clone();
     let workspaces = workspaces(api.context()).await?;
-    api.store()
+    let mut board = api
+        .store()
         .read(move |tx| -> Result<_, ApiError> {
             let host = config.host_of(&wanted).to_owned();
             let view = read_view(tx, &config, &wanted, &workspaces)?;
@@ -60,16 +61,11 @@ pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, 
             let engine = super::engine::board(tx, &config, &wanted, &row)?;
             Ok(v::BoardView { repository: view, pulls: pulls?, issues, engine })
         })
-        .await
-        .map(|board| with_boundary(api, board))
-}
-
-/// Says on the board why no agent is started, when that is so.
-fn with_boundary(api: &Api, mut board: v::BoardView) -> v::BoardView {
+        .await?;
     if let Some(engine) = &mut board.engine {
-        engine.no_agent = super::engine::no_agent(api);
+        engine.no_agent = super::engine::no_agent(api).await;
     }
-    board
+    Ok(board)
 }
 
 /// Asks the running runtime for a tick now.

@@ -355,8 +355,11 @@ pub(super) fn board(
 }
 
 /// Why no agent is started, when that is so.
-pub(super) fn no_agent(api: &Api) -> Option<v::StatusReason> {
-    match api.context().boundary() {
+pub(super) async fn no_agent(api: &Api) -> Option<v::StatusReason> {
+    // Choosing it starts processes, the first time.
+    let ctx = api.context().clone();
+    let chosen = tokio::task::spawn_blocking(move || ctx.boundary()).await;
+    match chosen.unwrap_or_else(|error| Boundary::None { reason: error.to_string() }) {
         Boundary::Bubblewrap { .. } | Boundary::Landlock { .. } | Boundary::SandboxProfile => None,
         Boundary::None { reason } => Some(v::StatusReason {
             code: "boundary".to_owned(),
@@ -373,7 +376,7 @@ pub(super) async fn status(api: &Api) -> Result<Option<v::StewardStatus>, ApiErr
         return Ok(None);
     }
     let items = api.store().read(move |tx| all(tx, &config, None)).await?;
-    let boundary = match no_agent(api) {
+    let boundary = match no_agent(api).await {
         None => v::BoundaryStatus { state: "ready".to_owned(), reason: None },
         Some(why) => v::BoundaryStatus { state: "none".to_owned(), reason: Some(why.message) },
     };

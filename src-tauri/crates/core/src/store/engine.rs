@@ -90,12 +90,6 @@ pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &RepoRow) -> Result<
     Ok(())
 }
 
-/// No agent is started in any repository before then: a limit of the provider is everybody's.
-pub fn limit(tx: &WriteTx<'_>, until: DateTime<Utc>) -> Result<(), StoreError> {
-    tx.execute("UPDATE engine_repos SET limited_until = :until", named_params! { ":until": At(until) })?;
-    tx.topic(TOPIC)
-}
-
 /// How the engine stands in a repository when a run is asked for.
 pub fn round(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<Round, StoreError> {
     let found = tx.query_opt(
