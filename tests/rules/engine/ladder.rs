@@ -163,6 +163,7 @@ fn news_wakes_an_item_once_a_day_and_counts_on() {
     assert_eq!(woken.woken_on, NaiveDate::from_ymd_opt(2026, 11, 30));
     assert_eq!(resting.wake(&News::Evidence("a".to_owned()), now()), resting, "the same again");
     assert_eq!(resting.wake(&News::ForeignPush, now()).next_at, Some(now()));
+    assert_eq!(resting.wake(&News::Word, now()).next_at, Some(now()));
     let again = Attempts { next_at: Some(now() + Duration::hours(9)), ..woken };
     assert_eq!(again.wake(&other, now()), again, "at most once a UTC day");
     let tomorrow = now() + Duration::hours(12);

@@ -77,6 +77,20 @@ fn only_what_it_says_changes_it() {
     same.items.reverse();
     same.items[0].next_at = Some(now() + Duration::hours(3));
     assert_eq!(fingerprint(&same), word, "neither the order nor a time");
+    let at = |state: &str, evidence: &str| {
+        let mut report = report();
+        report.items[0].state = state.to_owned();
+        report.stuck[0].evidence = evidence.to_owned();
+        fingerprint(&report)
+    };
+    let first =
+        at("running: check; again 2026-11-30 12:00 UTC", "2026-11-30T12:00:00.125Z error: 3 are missing");
+    let later =
+        at("running: check; again 2026-12-01 08:10 UTC", "2026-12-01T08:10:59+01:00 error: 3 are missing");
+    assert_eq!(first, later, "nor a time within a sentence");
+    let other =
+        at("running: check; again 2026-12-01 08:10 UTC", "2026-12-01T08:10:59+01:00 error: 4 are missing");
+    assert_ne!(first, other);
     let changes: [fn(&mut Report); 6] = [
         |report| report.no_boundary = None,
         |report| report.warnings.clear(),

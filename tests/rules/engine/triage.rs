@@ -31,7 +31,12 @@ fn issue() -> IssueObs {
 }
 
 fn comment(id: u64, login: &str, has_marker: bool, minutes: i64) -> Comment {
-    Comment { by: account(id, login), has_marker, at: minutes_ago(minutes) }
+    Comment { by: account(id, login), has_marker, is_answer: false, at: minutes_ago(minutes) }
+}
+
+/// Steward's answer, by GitHub's clock.
+fn answer(minutes: i64) -> Comment {
+    Comment { is_answer: true, ..comment(1, "maintainer", true, minutes) }
 }
 
 fn decide(issue: &IssueObs, memory: &IssueMemory) -> IssueStep {
@@ -185,6 +190,40 @@ fn a_question_that_is_not_remembered_is_found_by_its_marker() {
     assert_eq!(fresh(&issue), IssueStep::NeedsInfo);
     issue.comments.items.push(comment(50, "reader", false, 30));
     assert_eq!(fresh(&issue), IssueStep::Triage);
+}
+
+#[test]
+fn githubs_clock_tells_whether_a_word_came_after_ours() {
+    for (label, is_declined) in [("steward:needs-info", false), ("steward:declined", true)] {
+        // The clock of this machine is an hour ahead, or behind: what it noted of the answer is wrong.
+        for noted in [0, 120] {
+            let at = Some(minutes_ago(noted));
+            let memory = match is_declined {
+                true => IssueMemory { declined_at: at, ..IssueMemory::default() },
+                false => IssueMemory { asked_at: at, ..IssueMemory::default() },
+            };
+            let after = |more: &[Comment]| {
+                let mut issue = IssueObs { labels: labels(&["data", label]), ..issue() };
+                issue.comments.items.push(comment(50, "reader", false, 61));
+                issue.comments.items.push(answer(60));
+                issue.comments.items.extend(more.iter().cloned());
+                decide(&issue, &memory)
+            };
+            assert_ne!(after(&[]), IssueStep::Triage, "{label} {noted}");
+            assert_ne!(after(&[comment(1, "maintainer", true, 10)]), IssueStep::Triage, "{label} {noted}");
+            assert_eq!(after(&[comment(50, "reader", false, 59)]), IssueStep::Triage, "{label} {noted}");
+            assert_ne!(
+                after(&[comment(50, "reader", false, 59), answer(30)]),
+                IssueStep::Triage,
+                "{label} {noted}: answered anew"
+            );
+        }
+    }
+    // An answer that somebody else made up is none.
+    let planted = Comment { by: account(51, "stranger"), ..answer(30) };
+    let mut issue = IssueObs { labels: labels(&["data", "steward:needs-info"]), ..issue() };
+    issue.comments.items.extend([answer(60), comment(50, "reader", false, 50), planted]);
+    assert_eq!(decide(&issue, &asked(60)), IssueStep::Triage);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use steward_rules::caller::Caller;
 
 use super::*;
 
-async fn call(den: &Den, command: &str, request: Value) -> Value {
+pub(super) async fn call(den: &Den, command: &str, request: Value) -> Value {
     let api = Api::of(den.desk.ctx.clone(), Caller::Person);
     dispatch(&api, command, request).await.unwrap_or_else(|error| panic!("{command}: {error:?}"))
 }

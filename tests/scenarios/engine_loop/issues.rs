@@ -149,6 +149,146 @@ async fn an_issue_that_asks_for_what_is_there_is_closed_as_completed_after_one_c
     assert_eq!(issue.close_reason().as_deref(), Some("completed"));
 }
 
+/// An issue that was asked a question by its triage.
+async fn asked(den: &Den) -> PullVerbs<'_> {
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.answers(number, Decided::NeedInfo { question: "Which edition?".to_owned() }).await;
+    for _ in 0..3 {
+        den.go_on().await;
+    }
+    assert_eq!(den.about(number).await, "needs_info");
+    issue
+}
+
+#[tokio::test]
+async fn a33_f7_a_question_wakes_at_once_by_a_persons_reply_or_the_reporters_edit_and_by_nothing_else() {
+    type Happens = fn(&PullVerbs<'_>);
+    let silent: [(&str, Happens); 7] = [
+        ("its own second comment", |issue| {
+            _ = issue.comment("octo", "<!-- steward:merged pull=9 -->\nDone.")
+        }),
+        ("its own label", |issue| issue.label_by("octo", "seen")),
+        ("a bot's comment", |issue| _ = issue.comment(BOT, "beep")),
+        ("a bot's edit", |issue| issue.edit_by(BOT, "formatted")),
+        ("a stranger's edit", |issue| issue.edit_by("zoe", "buy this")),
+        ("a person's label", |issue| issue.label_by("zoe", "data:correction")),
+        ("Steward's account edits", |issue| issue.edit_by("octo", "please, now")),
+    ];
+    let den = Den::new(ACT, &policy()).await;
+    let issue = asked(&den).await;
+    let number = issue.number();
+    for (name, happens) in silent {
+        happens(&issue);
+        den.go_on().await;
+        assert_eq!(den.about(number).await, "needs_info", "{name}");
+        assert_eq!(den.triages(number).await.len(), 1, "{name}");
+    }
+    let wakes: [(&str, &str, Happens); 4] = [
+        ("the reporter's reply", "The second.", |issue| _ = issue.comment("maria", "The second.")),
+        ("a stranger's reply", "I know it.", |issue| _ = issue.comment("zoe", "I know it.")),
+        ("the maintainer's own words", "Mine.", |issue| _ = issue.comment("octo", "Mine.")),
+        ("the reporter's edit", "the 2nd edition", |issue| issue.edit_by("maria", "the 2nd edition")),
+    ];
+    for (name, said, happens) in wakes {
+        let den = Den::new(ACT, &policy()).await;
+        let issue = asked(&den).await;
+        let number = issue.number();
+        happens(&issue);
+        den.go_on().await;
+        assert_eq!(den.about(number).await, "triage", "{name}");
+        let tasks = den.triages(number).await;
+        assert_eq!(tasks.len(), 2, "{name}");
+        assert_eq!(tasks[0].what, What::Triage { asked: vec!["Which edition?".to_owned()] }, "{name}");
+        assert!(tasks[0].evidence.iter().any(|piece| piece.text.contains(said)), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_declined_issue_that_is_opened_again_is_remembered_and_waits_for_a_newer_word() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.answers(number, Decided::Declined { reason: "It is no work.".to_owned(), claims: Vec::new() }).await;
+    for _ in 0..5 {
+        den.go_on().await;
+    }
+    assert!(!issue.is_open());
+    let before = den.kept(ItemKind::Issue, number).await.unwrap();
+    den.later(Duration::hours(30)).await;
+    issue.reopen("maria");
+    for _ in 0..2 {
+        den.go_on().await;
+    }
+    let item = den.kept(ItemKind::Issue, number).await.unwrap();
+    assert_eq!(item.decision, "declined");
+    assert_eq!((item.attempts.spent, before.declined_at.is_some()), (1, true));
+    assert_eq!(item.declined_at, before.declined_at, "nothing of it is forgotten");
+    assert_eq!((den.triages(number).await.len(), den.writes().len()), (1, 3));
+    issue.comment("maria", "It is one: see the catalogue.");
+    den.go_on().await;
+    assert_eq!(den.triages(number).await.len(), 2);
+}
+
+#[tokio::test]
+async fn an_answer_that_a_fault_of_the_configuration_stops_waits_and_is_neither_said_twice_nor_decided_anew()
+{
+    const LABEL: &str = "POST /repos/{owner}/{repo}/issues/{issue_number}/labels";
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.desk.world.when(LABEL).times(1).answers(steward_github_double::Fault::Status(403));
+    den.answers(number, Decided::Declined { reason: "It is no work.".to_owned(), claims: Vec::new() }).await;
+    for _ in 0..4 {
+        den.go_on().await;
+    }
+    for _ in 0..3 {
+        den.later(Duration::hours(25)).await;
+        den.go_on().await;
+    }
+    let label = den.effects(EffectClass::Label).await;
+    assert_eq!((label.len(), label[0].why.as_deref()), (1, Some("config_fault")), "{label:?}");
+    assert_eq!((issue.comments().len(), den.triages(number).await.len(), issue.is_open()), (1, 1, true));
+    assert_eq!(den.kept(ItemKind::Issue, number).await.unwrap().attempts.spent, 0);
+    // Somebody mended it, and says so.
+    super::asked::call(&den, "item_try", serde_json::json!({ "item": format!("{REPO}#{number}") })).await;
+    for _ in 0..4 {
+        den.go_on().await;
+    }
+    assert_eq!((issue.comments().len(), den.triages(number).await.len(), issue.is_open()), (1, 1, false));
+    assert!(issue.labels().contains(&"steward:declined".to_owned()));
+}
+
+#[tokio::test]
+async fn an_answer_that_the_person_turned_down_is_not_decided_anew_until_somebody_says_something() {
+    let den = Den::new("mode: suggest", &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    den.answers(number, Decided::NeedInfo { question: "Which edition?".to_owned() }).await;
+    den.tick().await;
+    let said = den.effects(EffectClass::CommentIssue).await;
+    assert_eq!((said.len(), said[0].state), (1, State::Suggested));
+    let id = said[0].id;
+    let store = &den.desk.ctx.store;
+    assert!(store.write(Durability::Full, move |tx| effects::dismiss(tx, id)).await.unwrap());
+    for _ in 0..3 {
+        den.later(Duration::hours(25)).await;
+        den.go_on().await;
+    }
+    assert_eq!((den.triages(number).await.len(), den.writes()), (1, Vec::new()));
+    issue.comment("maria", "The second one.");
+    den.go_on().await;
+    assert_eq!(den.triages(number).await.len(), 2);
+}
+
 /// A commit that nobody has.
 fn nowhere() -> Sha {
     Sha::new(&"d".repeat(40)).unwrap()

@@ -1,7 +1,10 @@
 //! The report of a repository: the body of one issue, replaced only when what it says changed
 //! (engine.md 16).
 
+use std::sync::LazyLock;
+
 use chrono::{DateTime, Utc};
+use regex::Regex;
 use sha2::{Digest, Sha256};
 
 use crate::outgoing::{MOST, block, cut_line};
@@ -30,7 +33,7 @@ pub struct Item {
     pub number: i64,
     /// Its class, in one word.
     pub class: String,
-    /// What is decided of it, as a sentence without a time.
+    /// What is decided of it, as a sentence. Times in it are no change of the report.
     pub state: String,
     pub attempts: u32,
     /// Not before then; shown, and no change of the report.
@@ -56,8 +59,15 @@ pub fn body(report: &Report, at: DateTime<Utc>) -> String {
 
 /// What the report says, as one word to compare: the same at any time while nothing changed.
 pub fn fingerprint(report: &Report) -> String {
-    hex::encode(Sha256::digest(told(report, Times::Hidden)))
+    hex::encode(Sha256::digest(TIME.replace_all(&told(report, Times::Hidden), "").as_bytes()))
 }
+
+/// A date, with its time and zone where it has them, as our own sentences and the logs of others write it.
+static TIME: LazyLock<Regex> = LazyLock::new(|| {
+    let pattern =
+        r"\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2}(?:[.,]\d+)?)?(?: ?(?:UTC|Z|[+-]\d{2}:?\d{2}))?)?";
+    Regex::new(pattern).expect("BUG: the pattern is fixed")
+});
 
 #[derive(Clone, Copy)]
 enum Times {

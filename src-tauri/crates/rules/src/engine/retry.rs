@@ -115,7 +115,7 @@ impl Attempts {
     pub fn wake(&self, news: &News, now: DateTime<Utc>) -> Self {
         let is_news = match news {
             News::Evidence(fingerprint) => self.evidence.as_ref().is_some_and(|known| known != fingerprint),
-            News::ForeignPush => true,
+            News::ForeignPush | News::Word => true,
         };
         let today = now.date_naive();
         if !is_news || self.woken_on == Some(today) || self.next_at.is_none_or(|at| at <= now) {
@@ -137,6 +137,8 @@ pub enum News {
     Evidence(String),
     /// Somebody other than Steward pushed.
     ForeignPush,
+    /// A person said something on the issue.
+    Word,
 }
 
 /// The delay after so many spent attempts.

@@ -35,6 +35,9 @@ pub struct Comment {
     pub by: Account,
     /// Whether it holds Steward's marker. In a comment of anybody else that says nothing.
     pub has_marker: bool,
+    /// Whether its marker is the one by which Steward answers an issue.
+    #[serde(default)]
+    pub is_answer: bool,
     pub at: DateTime<Utc>,
 }
 
@@ -118,16 +121,20 @@ pub fn step(
         return IssueStep::Unreadable;
     }
     let own_at = || issue.comments.items.iter().filter(|one| is_own(one, own)).map(|one| one.at).max();
+    // GitHub's clock tells whether a word came after ours: this machine's may be ahead or behind.
+    let is_answer = |one: &&Comment| is_own(one, own) && one.is_answer;
+    let answered_at = issue.comments.items.iter().filter(is_answer).map(|one| one.at).max();
+    let since = |remembered: Option<DateTime<Utc>>| answered_at.or(remembered).or_else(own_at);
     let has = |wanted: &str| labels.iter().any(|label| same_label(label, wanted));
     if has(&rules.declined_label)
-        && let Some(at) = memory.declined_at.or_else(own_at)
+        && let Some(at) = since(memory.declined_at)
         && !is_commented_after(issue, own, at)
     {
         return IssueStep::Declined;
     }
     if has(&rules.need_info_label)
-        && let Some(at) = memory.asked_at.or_else(own_at)
-        && !is_answered(issue, own, at)
+        && let Some(at) = since(memory.asked_at)
+        && !spoke_after(issue, own, at)
     {
         return IssueStep::NeedsInfo;
     }
@@ -160,8 +167,9 @@ fn is_commented_after(issue: &IssueObs, own: Own, at: DateTime<Utc>) -> bool {
     issue.comments.items.iter().any(|one| one.at > at && !one.by.is_bot && !is_own(one, own))
 }
 
-/// True when a person commented, or the reporter edited the text, after the question.
-fn is_answered(issue: &IssueObs, own: Own, at: DateTime<Utc>) -> bool {
+/// True when a person commented, or the reporter edited the text, after that. Nothing of Steward or of a bot
+/// counts.
+pub fn spoke_after(issue: &IssueObs, own: Own, at: DateTime<Utc>) -> bool {
     let is_edited = |edit: &Edit| edit.at > at && edit.by.id == issue.reporter.id && !edit.by.is_bot;
     is_commented_after(issue, own, at) || issue.edits.items.iter().any(is_edited)
 }

@@ -35,10 +35,25 @@ pub fn went_on_in(pull: PullNumber) -> String {
     format!("This change goes on in #{pull}. This pull request stays open until that one merged.")
 }
 
-/// The comment on an issue that asks for what is there already.
-pub fn already_present(ids: &[String], evidence: &str) -> String {
-    let ids: Vec<String> = ids.iter().map(|id| line(id)).collect();
-    format!("This is there already: {}.\n\n{evidence}", ids.join(", "))
+/// The comment on an issue that asks for what is there already; the evidence stands below it.
+pub fn already_present(ids: &[String]) -> String {
+    let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", line(id).replace('`', "'"))).collect();
+    format!("This is there already: {}. It was looked for at the base as it is now.", ids.join(", "))
+}
+
+/// The comment on an issue that is declined; the reason stands below it.
+pub fn declined() -> String {
+    "This is declined. A comment takes it up again once the issue is open.".to_owned()
+}
+
+/// The comment on an issue with a question; it stands below.
+pub fn asks() -> String {
+    "One question, before this can go on. A reply here, or an edit of the issue's text, is enough.".to_owned()
+}
+
+/// What a pull request for an issue says first.
+pub fn change_for(number: i64) -> String {
+    format!("What issue {number} asks for, made by Steward.")
 }
 
 /// Whether an issue is worked on.

@@ -1,27 +1,25 @@
 //! Issues: what becomes of each, the triage of those in scope, and its outcome one effect at a time
 //! (engine.md 10).
 
-use steward_rules::deed::{Closes, Deed, Reason};
+use chrono::{DateTime, Utc};
 use steward_rules::engine::facts::{Account, Listing};
-use steward_rules::engine::retry::TaskEnd;
+use steward_rules::engine::retry::News;
 use steward_rules::engine::triage::{
-    Act, Done, IssueMemory, IssueObs, IssueStep, Own, issue_of_branch, next_act, step,
+    IssueMemory, IssueObs, IssueStep, Own, issue_of_branch, spoke_after, step,
 };
-use steward_rules::ids::{PullNumber, PullRef};
+use steward_rules::ids::PullRef;
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::reading::Reading;
 use steward_rules::untrusted::Untrusted;
 use steward_rules::wording::items as say;
 
-use super::act::{is_open, want};
-use super::after;
-use super::results::{Push, push_of};
+use super::act::is_open;
 use super::tick::Tick;
-use crate::github::any_fraction;
+use super::{after, outcome};
 use crate::loops::forge;
 use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
-use crate::store::engine_tasks::{self, Decided, NewTask, Piece, TaskResult, TaskRow, What};
+use crate::store::engine_tasks::{self, NewTask, Piece, TaskRow, What};
 use crate::store::issues::IssueRow;
 use crate::store::{Durability, StoreError, effects, engine, observations, settings};
 
@@ -133,7 +131,7 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
     if !is_fresh
         && next == IssueStep::Triage
         && tick.known.mode != Mode::Observe
-        && !is_under_way(item, &tasks)
+        && !is_under_way(item, &journal, &tasks)
     {
         let Some(read) = tick.read_issue(row.number).await? else { return Ok(()) };
         (seen, is_fresh) = (read, true);
@@ -147,27 +145,62 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
             .write(Durability::Normal, move |tx| observations::keep_issue(tx, id, &observed).map(drop))
             .await?;
     }
+    if tick.known.mode != Mode::Observe {
+        // What the last triage came to is told first: it says when the next may be.
+        outcome::results(tick, row, item, &seen, &journal, &tasks).await?;
+        item.stuck = item.attempts.is_stuck(&tick.place.policy.retry);
+        next = step_of(tick, &seen, item).await?;
+        if matches!(next, IssueStep::Backoff { .. }) && is_spoken_to(tick, &seen, &tasks) {
+            item.attempts = item.attempts.wake(&News::Word, tick.now);
+            next = step_of(tick, &seen, item).await?;
+        }
+    }
     told(tick, item, &next);
     if tick.known.mode == Mode::Observe {
         return Ok(());
     }
-    results(tick, item, &seen, &journal, &tasks).await?;
-    item.stuck = item.attempts.is_stuck(&tick.place.policy.retry);
-    if next == IssueStep::Triage && is_fresh && !is_under_way(item, &tasks) {
+    let is_free = !is_under_way(item, &journal, &tasks) && !is_turned_down(tick, item, &seen, &journal);
+    if next == IssueStep::Triage && is_fresh && is_free {
         triage(tick, row, item).await?;
     }
     Ok(())
 }
 
-/// True while a task of it is open, or what one came to is not settled.
-fn is_under_way(item: &ItemRow, tasks: &[TaskRow]) -> bool {
+/// True while a task of it is open, what one came to is not settled, or something about it waits to go out.
+fn is_under_way(item: &ItemRow, journal: &[EffectRow], tasks: &[TaskRow]) -> bool {
     let is_after =
         |task: &TaskRow| task.ended_at.is_some_and(|at| item.try_at.is_none_or(|tried| at > tried));
-    tasks.iter().any(|task| {
-        task.state != engine_tasks::State::Ended
-            || task.id > item.task_seen
-            || (task.fault.is_some() && task.id == item.task_seen && is_after(task))
-    })
+    journal.iter().any(is_open)
+        || tasks.iter().any(|task| {
+            task.state != engine_tasks::State::Ended
+                || task.id > item.task_seen
+                || (task.fault.is_some() && task.id == item.task_seen && is_after(task))
+        })
+}
+
+/// True when a person said something since the last triage ended.
+fn is_spoken_to(tick: &Tick<'_>, seen: &IssueObs, tasks: &[TaskRow]) -> bool {
+    let last = tasks.iter().filter_map(|task| task.ended_at).max();
+    last.is_some_and(|at| is_word_after(tick, seen, at))
+}
+
+fn is_word_after(tick: &Tick<'_>, seen: &IssueObs, at: DateTime<Utc>) -> bool {
+    tick.account.is_some_and(|account| spoke_after(seen, tick.own(account), at))
+}
+
+/// True when the person turned the last answer down, and neither asked for another try nor was anything said
+/// on the issue since.
+fn is_turned_down(tick: &Tick<'_>, item: &ItemRow, seen: &IssueObs, journal: &[EffectRow]) -> bool {
+    use EffectClass as C;
+    let of_answer = |row: &&EffectRow| {
+        matches!(row.class, C::OpenPr | C::CommentIssue | C::Label | C::CloseIssue)
+            && row.outcome_at.is_some()
+    };
+    let last = journal.iter().filter(of_answer).max_by_key(|row| (row.outcome_at, row.id));
+    let Some((row, at)) = last.and_then(|row| Some((row, row.outcome_at?))) else { return false };
+    row.state == State::Dismissed
+        && item.try_at.is_none_or(|tried| tried <= at)
+        && !is_word_after(tick, seen, at)
 }
 
 /// True when the open pull requests that a reading names are still open.
@@ -294,186 +327,6 @@ async fn evidence(tick: &Tick<'_>, number: i64) -> Option<Vec<Piece>> {
         });
     }
     Some(pieces)
-}
-
-/// Takes the ended tasks of an issue into its row, oldest first, up to one whose outcome is on its way.
-async fn results(
-    tick: &mut Tick<'_>,
-    item: &mut ItemRow,
-    seen: &IssueObs,
-    journal: &[EffectRow],
-    tasks: &[TaskRow],
-) -> Result<(), StoreError> {
-    let seen_to = item.task_seen;
-    let mut ended: Vec<&TaskRow> =
-        tasks.iter().filter(|task| task.state == engine_tasks::State::Ended && task.id > seen_to).collect();
-    ended.sort_by_key(|task| task.id);
-    for task in ended {
-        let is_settled = match &task.result {
-            Some(TaskResult::Push { branch, from, to, .. }) => {
-                let deed = Deed::Push { branch: branch.clone(), from: from.clone(), to: to.clone() };
-                pushed(tick, item, journal, task, deed).await?
-            }
-            Some(TaskResult::Answer { answer }) => answered(tick, item, seen, journal, task, answer).await?,
-            None => {
-                spend(tick, item, task);
-                if task.end.is_some_and(TaskEnd::spends) {
-                    item.evidence = task.detail.as_deref().map(|detail| Untrusted::new(detail).one_line(300));
-                }
-                true
-            }
-        };
-        if !is_settled {
-            return Ok(());
-        }
-        item.task_seen = task.id;
-    }
-    Ok(())
-}
-
-fn spend(tick: &Tick<'_>, item: &mut ItemRow, task: &TaskRow) {
-    let (end, at) = (task.end.unwrap_or(TaskEnd::Crashed), task.ended_at.unwrap_or(tick.now));
-    item.attempts = item.attempts.after(end, &tick.place.policy.retry, any_fraction(), at);
-    if let Some(detail) = &task.detail {
-        item.last_action = Some((Untrusted::new(detail.as_str()).one_line(300), at));
-    }
-}
-
-/// A change for the issue: its branch, then its pull request. True when nothing is left to do.
-async fn pushed(
-    tick: &Tick<'_>,
-    item: &mut ItemRow,
-    journal: &[EffectRow],
-    task: &TaskRow,
-    push: Deed,
-) -> Result<bool, StoreError> {
-    let Deed::Push { branch, to, .. } = &push else { return Ok(true) };
-    let number = PullNumber(item.number);
-    let place = format!("{}#{}", tick.place.name, item.number);
-    match push_of(journal, branch, to) {
-        Push::None => {
-            let line = format!("Push a change for {place}");
-            Ok(want(tick, number, None, EffectClass::OpenPr, push, line).await?.is_none())
-        }
-        Push::Open => Ok(false),
-        Push::Moved => Ok(true),
-        Push::Refused(_) => {
-            spend(tick, item, task);
-            Ok(true)
-        }
-        Push::Done(_) => {
-            let is_there = tick.heads.iter().any(|(_, open)| open == branch);
-            let asked = journal.iter().find(|row| {
-                matches!(&row.deed, Some(Deed::OpenPull { branch: its, at, .. }) if its == branch && at == to)
-            });
-            match asked {
-                None if !is_there => {
-                    let title = match &task.result {
-                        Some(TaskResult::Push { note: Some(note), .. }) => {
-                            Untrusted::new(note.lines().next().unwrap_or_default()).one_line(150)
-                        }
-                        Some(_) | None => format!("a change for #{}", item.number),
-                    };
-                    let deed = Deed::OpenPull {
-                        branch: branch.clone(),
-                        at: to.clone(),
-                        base: tick.place.policy.base.clone(),
-                        title: format!("[steward] {title}"),
-                        body: format!("Closes #{}\n", item.number),
-                        labels: tick.place.own_labels(),
-                    };
-                    let line = format!("Open a pull request for {place}");
-                    Ok(want(tick, number, None, EffectClass::OpenPr, deed, line).await?.is_none())
-                }
-                Some(row) if is_open(row) => Ok(false),
-                Some(_) | None => {
-                    spend(tick, item, task);
-                    Ok(true)
-                }
-            }
-        }
-    }
-}
-
-/// A proven answer, one effect after the other. True when it is all there, or goes no further.
-async fn answered(
-    tick: &Tick<'_>,
-    item: &mut ItemRow,
-    seen: &IssueObs,
-    journal: &[EffectRow],
-    task: &TaskRow,
-    answer: &Decided,
-) -> Result<bool, StoreError> {
-    let policy = &tick.place.policy.issues;
-    let marker = format!("<!-- steward:triage issue={} task={} -->", item.number, task.id);
-    let (text, label, reason) = match answer {
-        Decided::AlreadyPresent { ids, evidence } => {
-            (say::already_present(ids, evidence), None, Some(Reason::Completed))
-        }
-        Decided::Declined { reason, .. } => {
-            (reason.clone(), Some(&policy.declined_label), Some(Reason::NotPlanned))
-        }
-        Decided::NeedInfo { question } => (question.clone(), Some(&policy.need_info_label), None),
-    };
-    let since = task.ended_at.unwrap_or(tick.now);
-    let comment = journal
-        .iter()
-        .find(|row| matches!(&row.deed, Some(Deed::Comment { body }) if body.starts_with(&marker)));
-    let labelled = journal.iter().find(|row| {
-        row.created_at >= since
-            && matches!((&row.deed, label), (Some(Deed::Label { add, .. }), Some(label)) if add.contains(label))
-    });
-    let closed =
-        journal.iter().find(|row| row.created_at >= since && matches!(&row.deed, Some(Deed::Close { .. })));
-    let steps = [comment, labelled, closed];
-    if steps.iter().flatten().any(|row| is_open(row)) {
-        return Ok(false);
-    }
-    let is_done = |row: Option<&EffectRow>| row.is_some_and(|row| row.state == State::Done);
-    if steps.iter().flatten().any(|row| row.state != State::Done) {
-        // Turned down, or it cannot go out: nothing of it goes further by itself.
-        spend(tick, item, task);
-        return Ok(true);
-    }
-    let is_labelled = |label: &String| {
-        seen.labels.get().is_ok_and(|labels| labels.iter().any(|one| one.eq_ignore_ascii_case(label)))
-    };
-    let done = Done {
-        comment: is_done(comment),
-        label: label.map(|label| is_done(labelled) || is_labelled(label)),
-        closed: is_done(closed) || !seen.is_open,
-    };
-    // A question leaves the issue open: what closing would be is done with once it is asked.
-    let next = match next_act(done) {
-        Some(Act::Close) if reason.is_none() => None,
-        next => next,
-    };
-    let (class, deed, what) = match next {
-        None => {
-            spend(tick, item, task);
-            match answer {
-                Decided::NeedInfo { question } => {
-                    item.questions.push(Untrusted::new(question.as_str()));
-                    item.asked_at = comment.and_then(|row| row.outcome_at).or(Some(tick.now));
-                }
-                Decided::Declined { .. } => {
-                    item.declined_at = comment.and_then(|row| row.outcome_at).or(Some(tick.now));
-                }
-                Decided::AlreadyPresent { .. } => {}
-            }
-            return Ok(true);
-        }
-        Some(Act::Comment) => {
-            (EffectClass::CommentIssue, Deed::Comment { body: format!("{marker}\n{text}") }, "Answer")
-        }
-        Some(Act::Label) => {
-            let add = label.into_iter().cloned().collect();
-            (EffectClass::Label, Deed::Label { add, remove: Vec::new() }, "Label")
-        }
-        Some(Act::Close) => (EffectClass::CloseIssue, Deed::Close { what: Closes::Issue, reason }, "Close"),
-    };
-    let line = format!("{what} {}#{}", tick.place.name, item.number);
-    Ok(want(tick, PullNumber(item.number), None, class, deed, line).await?.is_none())
 }
 
 /// Which issue of this repository is its report.

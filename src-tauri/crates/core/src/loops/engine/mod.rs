@@ -10,6 +10,7 @@ pub mod content;
 mod issue;
 pub mod memory;
 mod notices;
+mod outcome;
 mod place;
 pub mod priority;
 pub mod reading;

@@ -205,7 +205,11 @@ fn names(tick: &mut Tick<'_>, judged: &[Judged]) {
 
 /// Wants the report issue's body replaced, when what it says is something else than last time.
 async fn report(tick: &mut Tick<'_>, items: &[KeptItem]) -> Result<(), StoreError> {
-    let Some(issue) = report_issue(tick).filter(|_| tick.known.mode != Mode::Observe) else { return Ok(()) };
+    let Some(issue) = report_issue(tick).filter(|_| tick.known.mode != Mode::Observe) else {
+        // What was reported before the mode or the policy changed is not what would be reported after.
+        tick.known.repo.report = None;
+        return Ok(());
+    };
     let rows: Vec<&ItemRow> =
         items.iter().filter_map(|kept| kept.row.get().ok()).filter(|item| item.ended.is_none()).collect();
     let warnings = name_warnings(&tick.place.policy, &tick.known.repo.names, tick.now);
@@ -214,7 +218,7 @@ async fn report(tick: &mut Tick<'_>, items: &[KeptItem]) -> Result<(), StoreErro
         warnings: warnings.iter().map(words::name_warning).collect(),
         items: rows
             .iter()
-            .filter(|item| item.decision != "list_only" || item.kind == ItemKind::Pr)
+            .filter(|item| item.kind == ItemKind::Pr || !is_left_alone(item))
             .map(|item| report::Item {
                 number: item.number,
                 class: item.class.clone(),
@@ -247,7 +251,12 @@ async fn report(tick: &mut Tick<'_>, items: &[KeptItem]) -> Result<(), StoreErro
         head: None,
     };
     let config = tick.config.clone();
-    tick.ctx.store.write(Durability::Full, move |tx| journal::want(tx, &config, &wanted)).await?;
-    tick.known.repo.report = Some(print);
+    let id = tick.ctx.store.write(Durability::Full, move |tx| journal::want(tx, &config, &wanted)).await?;
+    tick.known.repo.report = id.map(|_| print);
     Ok(())
+}
+
+/// An issue that is not worked on, and so not reported: out of scope, or the report itself.
+fn is_left_alone(item: &ItemRow) -> bool {
+    matches!(item.decision.as_str(), "list_only" | "skip")
 }

@@ -131,8 +131,9 @@ pub(super) fn known(
         .map(|item| ((item.kind, item.number), item.row))
         .collect();
     // What was closed and is open again goes on where it stood.
-    for pull in &pulls {
-        let key = (ItemKind::Pr, pull.number.0);
+    let issues = issues::open_of(tx, repository.id)?;
+    let open = pulls.iter().map(|pull| (ItemKind::Pr, pull.number.0));
+    for key in open.chain(issues.iter().map(|issue| (ItemKind::Issue, issue.number))) {
         if !items.contains_key(&key)
             && let Some(row) = engine_items::get(tx, repository.id, key.0, key.1)?
         {
@@ -141,7 +142,7 @@ pub(super) fn known(
     }
     Ok(Some(Known {
         mode: powers::read(tx, config)?.in_force.of(&place.host, &place.name).mode(),
-        issues: issues::open_of(tx, repository.id)?,
+        issues,
         items,
         is_frozen: landings::frozen(tx, &place.host, &place.name)?.is_some(),
         repository,

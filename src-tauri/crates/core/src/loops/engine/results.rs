@@ -50,6 +50,12 @@ pub(super) fn push_of<'r>(journal: &'r [EffectRow], branch: &str, to: &Sha) -> P
     }
 }
 
+/// True for an effect that a fault of the configuration stopped: no further try of an agent mends it
+/// (engine.md 18).
+pub(super) fn is_fault(row: &EffectRow) -> bool {
+    row.state == State::Failed && row.why.as_deref() == Some("config_fault")
+}
+
 /// Takes the ended tasks of a pull request into its row, oldest first, up to one whose result is on its way.
 pub(super) async fn of_pull(tick: &Tick<'_>, one: &mut Judged) -> Result<(), StoreError> {
     let seen = one.item.task_seen;
@@ -92,17 +98,27 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
                 Push::Done(row) => {
                     let at = row.outcome_at.unwrap_or(at);
                     one.item.pushed_head = Some(to.clone());
-                    match &task.what {
-                        What::Rebase => one.item.rebases += 1,
-                        What::Fix { .. } | What::Triage { .. } => {
-                            one.item.attempts = spent(tick, one, end, at);
-                        }
+                    if task.what == What::Rebase {
+                        one.item.rebases += 1;
+                    }
+                    if is_agents(task) {
+                        one.item.attempts = spent(tick, one, end, at);
                     }
                     one.item.last_action = Some((format!("{}: pushed", word(task)), at));
                     Ok(true)
                 }
+                // Another head is another change: what was made of the old one is of no use.
+                Push::Refused(row) if is_fault(row) && task.head.as_ref() == Some(&one.seen.head.sha) => {
+                    let is_tried = one.item.try_at.zip(row.outcome_at).is_some_and(|(tried, at)| tried > at);
+                    if is_tried {
+                        let deed = Deed::Push { branch: branch.clone(), from: from.clone(), to: to.clone() };
+                        let line = format!("{} {}", word(task), place(tick, one));
+                        want(tick, one.pull.number, task.head.clone(), class, deed, line).await?;
+                    }
+                    Ok(false)
+                }
                 Push::Refused(row) => {
-                    if row.state == State::Dismissed {
+                    if !is_fault(row) && is_agents(task) {
                         one.item.attempts = spent(tick, one, end, row.outcome_at.unwrap_or(at));
                     }
                     Ok(true)
@@ -119,6 +135,14 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
             }
             Ok(true)
         }
+    }
+}
+
+/// True when an agent worked on it: what the driver makes alone is no attempt (engine.md 6).
+fn is_agents(task: &TaskRow) -> bool {
+    match task.what {
+        What::Fix { .. } | What::Triage { .. } => true,
+        What::Rebase => task.agent_at.is_some(),
     }
 }
 

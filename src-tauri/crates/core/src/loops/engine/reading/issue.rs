@@ -16,6 +16,8 @@ use crate::loops::forge;
 
 /// What every comment of Steward begins a line of its own with.
 const MARKER: &str = "<!-- steward:";
+/// And of those by which it answers an issue.
+const ANSWER: &str = "<!-- steward:triage ";
 
 /// Reads one issue with everything it is judged by. The edits of its text cost one point of GraphQL; all else
 /// that has not changed costs none.
@@ -60,6 +62,7 @@ fn comment(comment: types::Comment) -> Comment {
     Comment {
         by: account(comment.user.as_ref()),
         has_marker: body.lines().any(|line| line.starts_with(MARKER)),
+        is_answer: body.starts_with(ANSWER),
         at: comment.created_at,
     }
 }
