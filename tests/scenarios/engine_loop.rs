@@ -6,9 +6,13 @@ mod kill;
 mod ladder;
 mod merging;
 mod quiet;
+mod report;
+mod stopped;
 mod store;
 mod supersede;
 mod told;
+mod triaged;
+mod walled;
 mod whole;
 
 use chrono::Duration;

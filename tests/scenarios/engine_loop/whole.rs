@@ -1,111 +1,36 @@
 //! The whole way with nobody there: real git, the real boundary, the real agent CLI with a scripted model, and the
 //! GitHub double.
 
-use std::sync::Arc;
-use std::time::Instant;
-
 use chrono::Duration;
-use sha2::{Digest, Sha256};
-use steward_core::keychain::Keychain;
-use steward_core::loops::engine::tasks::{self, Given};
+use serde_json::json;
 use steward_core::store::effects::State;
-use steward_core::store::engine_tasks::{State as TaskState, What};
+use steward_core::store::engine_tasks::ItemKind::Pr;
+use steward_core::store::engine_tasks::What;
+use steward_kit::claude;
 use steward_kit::git::Repo;
-use steward_kit::model::ScriptedModel;
-use steward_kit::{binary, claude};
 use steward_rules::engine::retry::TaskEnd;
+use steward_rules::engine::supersede::Stage;
 use steward_rules::power::EffectClass;
-use tokio::sync::watch;
 
 use super::*;
-use crate::engine_tasks::desk::{CREDENTIAL, done, edit, get_task, has_own_names, read, say_fixed};
+use crate::engine_tasks::desk::{CREDENTIAL, done, edit, get_task, has_own_names, read, say_fixed, write};
 
 const FILE: &str = "/review/tree/data/works/b.json";
-/// How long the agent may take here.
-const PATIENCE: std::time::Duration = std::time::Duration::from_secs(120);
-
-/// A validator that refuses the word BROKEN in the data, as the policy names it.
-fn validator(folder: &std::path::Path) -> String {
-    let path = folder.join("metacheck");
-    std::fs::write(&path, "#!/bin/sh\nif grep -rn BROKEN data; then exit 3; fi\n").unwrap();
-    std::fs::set_permissions(&path, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    let pin = hex::encode(Sha256::digest(std::fs::read(&path).unwrap()));
-    format!(
-        "validate: {{check: ['{}'], pin: '{pin}', timeoutSecs: 60, heavy: false}}, \
-         agent: {{minAvailableMb: 1}}",
-        path.display()
-    )
-}
-
-/// A den whose tasks run behind the real wall.
-async fn walled(policy: &str) -> Den {
-    let mut den = Den::new(ACT, policy).await;
-    let keychain = Keychain::with_environment(Some(CREDENTIAL.to_owned().into()));
-    let keychain = keychain.with_github_token(Some(TOKEN.to_owned().into()));
-    let mut ctx = den.desk.ctx.clone().with_keychain(keychain);
-    ctx.steward = binary::steward();
-    den.desk.ctx = ctx;
-    den
-}
-
-/// Runs the one task of a pull request to its end.
-async fn worked(den: &Den, number: u64) -> TaskRow {
-    let (topics, heard) = watch::channel(0);
-    let stop = CancellationToken::new();
-    let given = Given::in_force(Arc::new(|_, _| Ok(0)));
-    let run = tasks::run(den.desk.ctx.clone(), stop.clone(), heard, given, |turn| turn.unwrap());
-    let runner = tokio::spawn(run);
-    let begun = Instant::now();
-    let task = loop {
-        let task = den.tasks(number).await.remove(0);
-        if task.state == TaskState::Ended {
-            break task;
-        }
-        assert!(begun.elapsed() < PATIENCE, "the task never ended: {task:?}");
-        topics.send_modify(|topic| *topic += 1);
-        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
-    };
-    stop.cancel();
-    runner.await.unwrap();
-    assert_eq!(task.end, Some(TaskEnd::Pushed), "{:?} {:?}", task.fault, task.detail);
-    task
-}
 
 #[tokio::test]
 async fn a_red_pull_request_is_run_again_fixed_by_an_agent_pushed_verified_and_merged() {
     let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
     let folder = tempfile::tempdir().unwrap();
-    let den = walled(&format!("{CHECKS}, {}", validator(folder.path()))).await;
+    let den = Den::walled(folder.path()).await;
     let turns = vec![get_task(), read(FILE), edit(FILE, "BROKEN", "Bravo"), say_fixed(), done()];
-    let model = ScriptedModel::start(turns).await;
-    let seat = den.desk.home.seat_file("fixer");
-    std::fs::create_dir_all(seat.parent().unwrap()).unwrap();
-    let text = format!(
-        "adapter: claude\nmodel: claude-sonnet-4-5\ncommand: [\"{}\"]\nendpoint: {}\n",
-        program.display(),
-        model.url()
-    );
-    std::fs::write(seat, text).unwrap();
+    let model = den.seat("fixer", &program, turns).await;
 
     // It comes in broken, and is red; run again, it is red still.
-    let pull = den.intake(101, "b");
-    let broken = ("data/works/b.json", "{\"b\": {\"v\": \"BROKEN\"}}\n");
-    den.app().push("intake/issue-101", "data: the title of b", &[broken]);
+    let pull = den.red(101).await;
     let (number, head) = (pull.number(), pull.head());
-    let red = || den.app().check(&head, "check").printing("error: b is BROKEN\n").fails();
-    red();
-    den.tick().await;
-    den.later(Duration::seconds(121)).await;
-    den.send().await;
-    assert_eq!(den.effects(EffectClass::RerunCheck).await[0].state, State::Done);
-    den.desk.pass(Duration::seconds(20));
-    red();
-    den.tick().await;
-    den.later(Duration::minutes(31)).await;
-    assert_eq!(den.tasks(number).await.len(), 1, "{:?}", den.decided(number).await);
 
     // The agent mends it, within its walls, in a commit of ours that nobody has seen yet.
-    worked(&den, number).await;
+    den.worked(Pr, number, TaskEnd::Pushed).await;
     assert_eq!(pull.head(), head, "an agent pushes nothing");
 
     // The loop pushes it with a lease on the head that was judged.
@@ -149,7 +74,7 @@ async fn a_conflicting_pull_request_is_rebased_by_the_driver_pushed_and_merged()
         return;
     }
     let folder = tempfile::tempdir().unwrap();
-    let den = walled(&format!("{CHECKS}, {}", validator(folder.path()))).await;
+    let den = Den::walled(folder.path()).await;
     let works = |text: &'static str| [("data/works/a.json", text)];
     den.app().push("intake/issue-102", "data: b", &works("{\"a\": {\"v\": 1}, \"b\": {\"v\": 2}}\n"));
     let pull =
@@ -164,7 +89,7 @@ async fn a_conflicting_pull_request_is_rebased_by_the_driver_pushed_and_merged()
     }
     let queued = den.tasks(number).await;
     assert_eq!(queued.iter().map(|task| &task.what).collect::<Vec<_>>(), [&What::Rebase], "nobody swept");
-    worked(&den, number).await;
+    den.worked(Pr, number, TaskEnd::Pushed).await;
     den.later(Duration::seconds(1)).await;
     den.send().await;
     let pushed = den.effects(EffectClass::Rebase).await;
@@ -175,9 +100,106 @@ async fn a_conflicting_pull_request_is_rebased_by_the_driver_pushed_and_merged()
     den.later(Duration::seconds(121)).await;
     den.send().await;
     assert!(pull.is_merged(), "{:?}", den.decided(number).await);
-    let main = Repo::at(den.app().path());
-    let merged: serde_json::Value =
-        serde_json::from_str(&main.git(&["show", "main:data/works/a.json"])).unwrap();
-    assert_eq!(merged, serde_json::json!({"a": {"v": 1}, "b": {"v": 2}, "c": {"v": 3}}));
+    assert_eq!(den.works(), json!({"a": {"v": 1}, "b": {"v": 2}, "c": {"v": 3}}));
+    den.desk.world.assert_contract();
+}
+
+#[tokio::test]
+async fn a_red_pull_request_of_somebody_else_is_superseded_by_the_agents_fix_merged_and_closed_with_a_link() {
+    let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
+    for method in ["squash", "merge"] {
+        let folder = tempfile::tempdir().unwrap();
+        let den = Den::walled_with(folder.path(), &format!("mergeMethod: {method}")).await;
+        let turns = vec![get_task(), read(FILE), edit(FILE, "BROKEN", "Bravo"), say_fixed(), done()];
+        let _model = den.seat("fixer", &program, turns).await;
+        let app = den.app();
+        app.push("change", "data: b", &[("data/works/b.json", "{\"b\": {\"v\": \"BROKEN\"}}\n")]);
+        let original = app.open_pull("maria", "change", "add b");
+        let (number, head) = (original.number(), original.head());
+        den.red_twice(&original).await;
+        let task = den.worked(Pr, number, TaskEnd::Pushed).await;
+        assert_eq!((task.branch, task.lease), (format!("steward/pr-{number}"), None));
+        den.steps(6).await;
+
+        let Some(Stage::Opened { pull, .. }) = den.item(number).await.supersede else {
+            panic!("{:?} {:?}", den.decided(number).await, den.effects(EffectClass::Supersede).await)
+        };
+        let ours = app.pull(pull.0 as u64);
+        assert!(original.is_open() && !ours.is_merged());
+        assert_eq!((original.head(), app.tip("change")), (head.clone(), head), "its branch is not touched");
+        assert!(ours.labels().contains(&"bot-steward".to_owned()), "{:?}", ours.labels());
+        assert_eq!(ours.title_and_body().0, "[steward] add b");
+        // Nobody has verified it: green checks alone merge nothing.
+        app.check(&ours.head(), "check").succeeds();
+        den.steps(2).await;
+        assert!(!ours.is_merged(), "{:?}", den.decided(pull.0 as u64).await);
+
+        den.well(&ours);
+        den.steps(8).await;
+        assert!(ours.is_merged(), "{:?}", den.decided(pull.0 as u64).await);
+        let main = Repo::at(app.path());
+        assert_eq!(main.git(&["show", "main:data/works/b.json"]), "{\"b\": {\"v\": \"Bravo\"}}");
+        assert!(!original.is_open(), "{:?}", den.kept(ItemKind::Pr, number).await);
+        let closes = |one: &&String| one.ends_with("/pulls/{pull_number}");
+        let closed = den.writes().iter().filter(closes).count();
+        if method == "squash" {
+            // Closed by us, once the content was seen on the base.
+            let stage = den.kept(ItemKind::Pr, number).await.unwrap().supersede;
+            let is_seen = matches!(stage, Some(Stage::ContentVerified { .. } | Stage::OriginalClosed { .. }));
+            assert!(is_seen && closed == 1 && !original.is_merged(), "{stage:?} {closed}");
+        } else {
+            // Its very commit came onto the base with ours, so GitHub itself shows it as merged.
+            assert!(original.is_merged() && closed == 0);
+        }
+        let [(_, author, said)] = <[_; 1]>::try_from(original.comments()).unwrap();
+        assert!(author == "octo" && said.contains(&format!("#{pull}")), "{said}");
+        den.desk.world.assert_contract();
+    }
+}
+
+#[tokio::test]
+async fn a26_a_conflict_that_the_driver_refuses_is_handed_to_the_agent_pushed_with_a_lease_and_merged() {
+    let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let den = Den::walled(folder.path()).await;
+    let file = "/review/tree/data/works/a.json";
+    let both = "{\"a\": {\"v\": 2}, \"c\": {\"v\": 3}}\n";
+    let turns = vec![get_task(), read(file), write(file, both), say_fixed(), done()];
+    let model = den.seat("fixer", &program, turns).await;
+    // One side changes the entry, the other one deletes it.
+    let works = |text: &'static str| [("data/works/a.json", text)];
+    den.app().push("intake/issue-103", "data: a", &works("{\"a\": {\"v\": 2}}\n"));
+    let pull =
+        den.app().open_pull("maria", "intake/issue-103", "[intake] a").label("data").label("bot-intake");
+    let (number, head) = (pull.number(), pull.head());
+    den.well(&pull);
+    den.tick().await;
+    den.app().push("main", "data: c for a", &works("{\"c\": {\"v\": 3}}\n"));
+    for _ in 0..4 {
+        den.tick().await;
+    }
+    let task = den.worked(Pr, number, TaskEnd::Pushed).await;
+    assert_eq!((task.what, task.lease.map(|at| at.to_string())), (What::Rebase, Some(head.clone())));
+    assert!(task.agent_at.is_some(), "the driver cannot");
+    let told = model.turns_asked().pop().unwrap().results();
+    let digest: serde_json::Value = serde_json::from_str(&told[0]).unwrap();
+    let why = digest["notRebased"]["text"].as_str().unwrap_or_default();
+    assert!(
+        digest["task"] == "reapply" && why.contains("a was deleted on one side and changed on the other"),
+        "{digest}"
+    );
+    assert_eq!(pull.head(), head, "an agent pushes nothing");
+
+    den.later(Duration::seconds(1)).await;
+    den.send().await;
+    let pushed = den.effects(EffectClass::Rebase).await;
+    assert_eq!((pushed.len(), pushed[0].state), (1, State::Done), "{pushed:?}");
+    assert_ne!(pull.head(), head);
+    den.well(&pull);
+    den.steps(4).await;
+    assert!(pull.is_merged(), "{:?}", den.decided(number).await);
+    assert_eq!(den.works(), json!({"a": {"v": 2}, "c": {"v": 3}}));
+    let item = den.kept(ItemKind::Pr, number).await.unwrap();
+    assert_eq!((item.attempts.spent, item.rebases), (1, 1), "the agent ran, so it counts");
     den.desk.world.assert_contract();
 }
