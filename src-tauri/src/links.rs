@@ -29,6 +29,10 @@ impl Target {
         if self.0 == "inbox/powers" {
             return Self("settings/powers".to_owned());
         }
+        // An item that wants somebody is named as its entry names it.
+        if let ["inbox", "item", owner, name, item] = self.0.split('/').collect::<Vec<_>>().as_slice() {
+            return Self(format!("repository/{owner}/{name}?item={item}"));
+        }
         // A notice of the roster is about all of it.
         if self.0.starts_with("roster/") {
             return Self("roster".to_owned());
@@ -48,6 +52,7 @@ impl Target {
         let parts: Vec<&str> = words[..end].split('/').filter(|part| !part.is_empty()).collect();
         let known = match parts.as_slice() {
             ["inbox" | "tasks" | "repositories" | "roster" | "settings"] | ["inbox", "powers"] => true,
+            ["inbox", "item", owner, name, item] => is_name(owner) && is_name(name) && is_item(item),
             ["roster", member] => is_member(member),
             ["review" | "task" | "question" | "effect", id] => is_number(id),
             ["task", task, "review", review] => is_number(task) && is_number(review),
@@ -62,7 +67,13 @@ impl Target {
             ["settings", section] => is_name(section),
             _ => false,
         };
-        known.then(|| Self(parts.join("/")))
+        // Of what follows a `?` only the item that a repository's entry is about is kept.
+        let item = words[end..].strip_prefix("?item=").filter(|item| is_item(item));
+        let path = parts.join("/");
+        known.then(|| match (item, parts.as_slice()) {
+            (Some(item), ["repository", _, _]) => Self(format!("{path}?item={item}")),
+            (Some(_) | None, _) => Self(path),
+        })
     }
 }
 
@@ -91,6 +102,11 @@ pub fn target_of_words(words: impl IntoIterator<Item = String>) -> Option<Target
 
 fn is_number(word: &str) -> bool {
     (1..=15).contains(&word.len()) && word.bytes().all(|byte| byte.is_ascii_digit()) && !word.starts_with('0')
+}
+
+/// What an entry of the engine is about: `pr-12`, `issue-9`.
+fn is_item(word: &str) -> bool {
+    word.split_once('-').is_some_and(|(kind, number)| ["pr", "issue"].contains(&kind) && is_number(number))
 }
 
 fn is_name(word: &str) -> bool {
@@ -128,6 +144,10 @@ mod tests {
             ("steward://roster/coord%20two@laptop", "roster/coord%20two@laptop"),
             ("steward://repositories", "repositories"),
             ("steward://repository/octo/app/pull/12/", "repository/octo/app/pull/12"),
+            ("steward://repository/octo/app?item=pr-12", "repository/octo/app?item=pr-12"),
+            ("steward://repository/octo/app?item=fault", "repository/octo/app"),
+            ("steward://repository/octo/app?item=pr-0&x", "repository/octo/app"),
+            ("steward://inbox/item/octo/app/issue-9", "inbox/item/octo/app/issue-9"),
         ] {
             assert_eq!(link(given).as_deref(), Some(target), "{given}");
         }
@@ -151,6 +171,8 @@ mod tests {
             "steward://roster/<b>",
             "steward://roster/coord/brief",
             "steward://repository/../x",
+            "steward://inbox/item/octo/app/fault",
+            "steward://inbox/item/octo/app/pr-1/try",
             "steward://repository/octo/app/pull/x",
             "steward://settings/powers/confirm",
             "steward://settings/<b>",
@@ -189,5 +211,7 @@ mod tests {
         assert_eq!(innermost("task/4").as_deref(), Some("task/4"));
         assert_eq!(innermost("inbox/powers").as_deref(), Some("settings/powers"));
         assert_eq!(innermost("roster/coord@laptop").as_deref(), Some("roster"));
+        let entry = innermost("inbox/item/octo/app/pr-12");
+        assert_eq!(entry.as_deref(), Some("repository/octo/app?item=pr-12"));
     }
 }

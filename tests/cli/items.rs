@@ -57,7 +57,12 @@ fn items_are_listed_tried_and_asked_why() {
         (why["item"]["message"].as_str(), &why["steps"]),
         (Some("failed checks: build"), &serde_json::json!([]))
     );
-    person(&desk, &["items", "try", "octo/app#12"]).ok();
+    let tried = person(&desk, &["items", "try", "octo/app#12", "--json"]).ok().json();
+    assert!(tried["askedAt"].is_string(), "{tried}");
+    let left = person(&desk, &["items", "undo", "octo/app#12", "--json"]).ok().json();
+    assert!(left["askedAt"].is_null(), "{left}");
+    let again = person(&desk, &["items", "undo", "octo/app#12"]);
+    assert_eq!(again.code, 1, "{}", again.stdout);
     let status = person(&desk, &["status", "--json"]).ok().json();
     assert_eq!(status["steward"]["stuck"][0]["failures"], 3, "{status}");
 

@@ -114,3 +114,30 @@ fn a_name_that_leads_nowhere_is_refused() {
     assert_eq!(desk.home.config(), before);
     world.assert_contract();
 }
+
+#[test]
+fn required_checks_are_proposed_written_and_shown_as_a_difference() {
+    let (desk, world) = signed_in();
+    let app = world.repo("octo/app");
+    app.push("main", "begin", &[("a", "a\n")]);
+    for n in 1..=3 {
+        let branch = format!("b{n}");
+        app.push(&branch, "more", &[(&format!("f{n}"), "x\n")]);
+        let pull = app.open_pull("maria", &branch, "more");
+        app.check(&pull.head(), "build").succeeds();
+        pull.merge_by("octo", "squash");
+    }
+    person(&desk, &["repo", "add", "octo/app"]).ok();
+    let found = person(&desk, &["repo", "checks", "octo/app", "--json"]).ok().json();
+    assert_eq!((&found["source"], &found["proposed"]), (&"usual".into(), &serde_json::json!(["build"])));
+    let text = person(&desk, &["repo", "checks", "octo/app"]).ok().stdout;
+    assert!(text.contains("no check is required") && text.contains("--write"), "{text}");
+    let text = person(&desk, &["repo", "checks", "octo/app", "--write"]).ok().stdout;
+    assert!(text.contains("+         requiredChecks: [build]"), "{text}");
+    let text = person(&desk, &["repo", "checks", "octo/app", "--require", "build,test"]).ok().stdout;
+    assert!(text.contains("- ") && text.contains("octo/app requires build, test"), "{text}");
+    let found = person(&desk, &["repo", "checks", "octo/app", "--json"]).ok().json();
+    assert_eq!(found["required"], serde_json::json!(["build", "test"]));
+    assert_eq!(person(&desk, &["repo", "checks", "octo/app", "--write", "--require", "x"]).code, 2);
+    assert_eq!(person(&desk, &["repo", "checks", "octo/none"]).code, 1);
+}

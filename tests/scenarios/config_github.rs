@@ -188,6 +188,13 @@ fn act(classes: &[&str]) -> Edit {
     }
 }
 
+fn checks(names: &[&str]) -> Edit {
+    Edit::SetRequiredChecks {
+        name: "octo/app".to_owned(),
+        checks: names.iter().map(|name| (*name).to_owned()).collect(),
+    }
+}
+
 #[rstest]
 #[case::first_account(
     "# mine\n",
@@ -229,6 +236,31 @@ fn act(classes: &[&str]) -> Edit {
     "repositories:\n  - {name: octo/app, mode: observe} # mine\n",
     mode(RepoMode::Act),
     "repositories:\n  - {name: octo/app, mode: act} # mine\n"
+)]
+#[case::checks_of_a_repository_without_a_policy(
+    "repositories:\n  - name: octo/app # mine\n  - name: a/b\n",
+    checks(&["build", "site / check"]),
+    "repositories:\n  - name: octo/app # mine\n    policy:\n      engine:\n        requiredChecks: [build, \"site / check\"]\n  - name: a/b\n"
+)]
+#[case::checks_beside_another_policy(
+    "repositories:\n  - name: octo/app\n    policy: # strict\n      review:\n        widths: [1] # one\n    mode: act\n",
+    checks(&["build"]),
+    "repositories:\n  - name: octo/app\n    policy: # strict\n      review:\n        widths: [1] # one\n      engine:\n        requiredChecks: [build]\n    mode: act\n"
+)]
+#[case::checks_in_brackets(
+    "repositories: [{name: octo/app, policy: {engine: {safePaths: [a/]}}}]\n",
+    checks(&["build"]),
+    "repositories: [{name: octo/app, policy: {engine: {safePaths: [a/], requiredChecks: [build]}}}]\n"
+)]
+#[case::checks_below_an_empty_key(
+    "repositories:\n  - name: octo/app\n    policy:\n",
+    checks(&["build"]),
+    "repositories:\n  - name: octo/app\n    policy: {engine: {requiredChecks: [build]}}\n"
+)]
+#[case::checks_change_by_lines(
+    "repositories:\n  - name: octo/app\n    policy:\n      engine:\n        requiredChecks:\n          - build # ours\n          - old\n        safePaths: [a/]\n",
+    checks(&["build", "test"]),
+    "repositories:\n  - name: octo/app\n    policy:\n      engine:\n        requiredChecks:\n          - build # ours\n          - test\n        safePaths: [a/]\n"
 )]
 #[case::act_is_added(
     "repositories:\n  - name: octo/app\n",

@@ -1,9 +1,13 @@
 //! What the set-up help reads: what the forge requires, the last merges, and how they stood before.
 
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
 use steward_core::api::error::ErrorCode;
-use steward_core::api::requests::RepositoryByName;
-use steward_core::api::{Api, shadow};
-use steward_github_double::{Exchange, Fault, Protection};
+use steward_core::api::requests::{RepositoryByName, RepositoryChecks};
+use steward_core::api::views::{CheckSource, EditSide, EditView};
+use steward_core::api::{Api, checks, shadow};
+use steward_github_double::{Exchange, Fault, Protection, Retry};
 use steward_rules::caller::Caller;
 use steward_rules::engine::memory::{HeadSeen, Memory};
 use steward_rules::engine::merge;
@@ -120,4 +124,123 @@ async fn a_shadow_run_says_what_the_gate_would_have_done_by_the_file_as_it_is_wr
     };
     let writes = exchanges.iter().filter(|one| !reads(one));
     assert_eq!(writes.count(), 0, "a shadow run reads alone");
+}
+
+const ONE: &str = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
+
+fn by_name() -> RepositoryByName {
+    RepositoryByName { name: REPO.to_owned() }
+}
+
+/// Three merges, and the first look at them.
+async fn with_merges() -> (Desk, Arc<Api>) {
+    let desk = desk();
+    for name in ["b", "c", "d"] {
+        merged(&desk, name, "squash");
+    }
+    desk.tick().await;
+    let api = Arc::new(Api::of(desk.ctx.clone(), Caller::Person));
+    (desk, api)
+}
+
+#[tokio::test]
+async fn a_shadow_run_that_is_cut_off_keeps_what_it_read_and_says_what_to_do() {
+    let (desk, api) = with_merges().await;
+    let mut told = Vec::new();
+    let whole = shadow::run_telling(&api, by_name(), |read, of| told.push((read, of))).await.unwrap();
+    assert_eq!((whole.read, whole.of, whole.rows.len()), (3, 3, 3));
+    assert!(whole.ended.is_none());
+    assert_eq!(told.last(), Some(&(3, 3)), "{told:?}");
+    assert!(told.contains(&(1, 3)), "each is told: {told:?}");
+
+    desk.world
+        .when(ONE)
+        .after(2)
+        .always()
+        .answers(Fault::Secondary { status: 403, retry: Retry::Seconds(600) });
+    let cut = shadow::run(&api, by_name()).await.unwrap();
+    assert_eq!((cut.read, cut.of, cut.rows.len()), (2, 3, 2));
+    let ended = cut.ended.unwrap();
+    assert!(ended.message.contains("2 of 3 merges were read") && ended.hint.is_some(), "{ended:?}");
+    assert_eq!(cut.proposed_checks.len(), 4, "the checks were read before: {}", cut.proposal);
+    desk.world.calm();
+    let state = shadow::state(&api, by_name()).await.unwrap();
+    assert!(!state.running);
+}
+
+#[tokio::test]
+async fn a_shadow_run_is_stopped_within_a_second_and_says_what_it_read() {
+    let (desk, api) = with_merges().await;
+    let idle = shadow::stop(&api, by_name()).await.unwrap_err();
+    assert_eq!(idle.code, ErrorCode::Refused);
+    desk.world.when(ONE).after(1).always().answers(Fault::Slow(Duration::from_secs(60)));
+    let running = tokio::spawn({
+        let api = Arc::clone(&api);
+        async move { shadow::run(&api, by_name()).await }
+    });
+    let waits = Instant::now();
+    loop {
+        let state = shadow::state(&api, by_name()).await.unwrap();
+        if (state.running, state.read, state.of) == (true, 1, 3) {
+            break;
+        }
+        assert!(waits.elapsed() < Duration::from_secs(60), "{state:?}");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let stopped = Instant::now();
+    shadow::stop(&api, by_name()).await.unwrap();
+    let found = running.await.unwrap().unwrap();
+    assert!(stopped.elapsed() < Duration::from_secs(1), "{:?}", stopped.elapsed());
+    assert_eq!((found.read, found.of, found.rows.len()), (1, 3, 1));
+    let ended = found.ended.unwrap();
+    assert_eq!(
+        (ended.code.as_str(), ended.message.as_str()),
+        ("stopped", "stopped: 1 of 3 merges were read")
+    );
+    assert!(!shadow::state(&api, by_name()).await.unwrap().running);
+}
+
+/// The lines that change, signed.
+fn changed(edit: &EditView) -> Vec<String> {
+    let lines = edit.parts.iter().flat_map(|part| &part.lines);
+    lines
+        .filter_map(|line| match line.side {
+            EditSide::Same => None,
+            EditSide::Removed => Some(format!("-{}", line.text.trim())),
+            EditSide::Added => Some(format!("+{}", line.text.trim())),
+        })
+        .collect()
+}
+
+#[tokio::test]
+async fn proposed_checks_are_shown_as_a_difference_and_written_with_comments_kept() {
+    let (desk, api) = with_merges().await;
+    let proposed = checks::propose(&api, by_name()).await.unwrap();
+    assert_eq!((proposed.source, proposed.required.len()), (CheckSource::Usual, 0), "{proposed:?}");
+    assert_eq!(proposed.proposed, ["check", "compose", "site", "verify"]);
+    let file = desk.home.config_file();
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, format!("# mine\n{text}")).unwrap();
+
+    let wanted = |names: &[&str]| RepositoryChecks {
+        name: REPO.to_owned(),
+        checks: names.iter().map(|name| (*name).to_owned()).collect(),
+    };
+    let edit = checks::preview(&api, wanted(&["check", "site"])).await.unwrap();
+    assert_eq!(changed(&edit), ["+policy:", "+engine:", "+requiredChecks: [check, site]"], "{edit:?}");
+    assert!(edit.pending.is_empty(), "more checks are no more power: {edit:?}");
+    assert!(!std::fs::read_to_string(&file).unwrap().contains("requiredChecks"), "a preview writes nothing");
+
+    checks::set(&api, wanted(&["check", "site"])).await.unwrap();
+    let written = std::fs::read_to_string(&file).unwrap();
+    assert!(
+        written.starts_with("# mine\n") && written.contains("requiredChecks: [check, site]"),
+        "{written}"
+    );
+    let edit = checks::preview(&api, wanted(&["site"])).await.unwrap();
+    assert_eq!(changed(&edit), ["-requiredChecks: [check, site]", "+requiredChecks: [site]"]);
+    assert_eq!(checks::propose(&api, by_name()).await.unwrap().required, ["check", "site"]);
+    let stranger = Api::of(desk.ctx.clone(), Caller::Agent("an agent".to_owned()));
+    let refused = checks::set(&stranger, wanted(&[])).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::NotAPerson);
 }

@@ -11,7 +11,9 @@ const item = (number, change) => ({
   repository: "octo/app",
   kind: "pull",
   number,
-  title: `#${number}`,
+  title:
+    { 126: "[intake] Add the 2026 catalogue", 90: "Add the audiobooks of 2025" }[number] ??
+    `#${number}`,
   class: "data",
   classReason: "data, 3 entries",
   decision: "wait",
@@ -24,6 +26,9 @@ const item = (number, change) => ({
   nextAttemptAt: null,
   stuck: false,
   evidence: null,
+  url: `https://github.com/octo/app/pull/${number}`,
+  askedAt: null,
+  ended: null,
   ...change,
 });
 
@@ -70,8 +75,23 @@ export const items = [
   item(90, {
     kind: "issue",
     class: "issue",
-    decision: "needs_info",
-    message: "asked; waits for an answer",
+    classReason: "an issue in scope",
+    decision: "backoff",
+    message: "the triager answered nothing that could be read, three times",
+    head: null,
+    stuck: true,
+    attempts: 3,
+    nextAttemptAt: before(-60 * 20),
+    lastAction: "triage 3: unparseable",
+    lastActionAt: before(240),
+    url: "https://github.com/octo/app/issues/90",
+  }),
+  item(99, {
+    title: "Ended while its card was open",
+    decision: "gone",
+    ended: "merged",
+    message: "it was merged",
+    attempts: 2,
   }),
 ];
 
@@ -88,6 +108,7 @@ export const engine = {
   hold: { number: 119, until: before(-27) },
   agentRunsToday: 7,
   agentRunsCap: 24,
+  requiredChecks: [],
   warnings: ["the required check “compose” was not seen on any head for 7 hours"],
   items,
 };
@@ -117,8 +138,9 @@ export function why(number) {
   if (!found) return null;
   return {
     item: found,
+    mode: "suggest",
     readAt: before(2),
-    steps: STEPS.map(([step, state, message]) => ({
+    steps: (found.kind === "issue" ? [] : STEPS).map(([step, state, message]) => ({
       step,
       state,
       decision: message && "wait",
@@ -154,5 +176,86 @@ export const shadow = {
     };
   }),
   proposedChecks: ["check", "site", "verify"],
-  proposal: "Of the last 20 merged heads each had these:",
+  proposal: "Each of the last 20 merged heads had these checks, all well:",
+  read: 42,
+  of: 42,
+  ended: null,
 };
+
+/** What a run says that was stopped, or cut off by a limit. @param {number} read @param {"stopped" | "limited"} code */
+export const cut = (read, code) => ({
+  ...shadow,
+  rows: shadow.rows.slice(0, read),
+  read,
+  ended:
+    code === "stopped"
+      ? { code, message: `stopped: ${read} of 42 merges were read`, hint: null }
+      : {
+          code,
+          message: `GitHub's limit is used up until 14:05; ${read} of 42 merges were read`,
+          hint: "wait until then; other programs use the same limit",
+        },
+});
+
+/** @type {import("../../../ui/src/api/generated/ChecksView").ChecksView} */
+export const checks = {
+  repository: "octo/app",
+  base: "main",
+  required: [],
+  proposed: ["check", "site", "verify"],
+  source: "usual",
+  proposal: "Each of the last 20 merged heads had these checks, all well:",
+};
+
+/** @param {string[]} lines @param {string[]} now @returns {import("../../../ui/src/api/generated/EditView").EditView} */
+export const edit = (lines, now = []) => ({
+  path: "~/.config/steward/config.yaml",
+  parts: [
+    {
+      lines: [
+        { side: "same", before: 41, after: 41, text: "  - name: octo/app # the app itself" },
+        { side: "same", before: 42, after: 42, text: "    preset: code-app" },
+        ...now.map((text, i) => ({
+          side: /** @type {const} */ ("removed"),
+          before: 43 + i,
+          after: null,
+          text,
+        })),
+        ...lines.map((text, i) => ({
+          side: /** @type {const} */ ("added"),
+          before: null,
+          after: 43 + i,
+          text,
+        })),
+        {
+          side: "same",
+          before: 43 + now.length,
+          after: 43 + lines.length,
+          text: "  - name: octo/docs",
+        },
+      ],
+    },
+  ],
+  pending: [],
+});
+
+/** Entries of the inbox of what wants somebody. @type {import("../../../ui/src/api/generated/EntryView").EntryView[]} */
+export const wanting = /** @type {const} */ ([
+  ["pr-126", "#126 failed 3 times: check: step “validate” failed", "stuck", 55],
+  ["issue-90", "#90 failed 3 times", "stuck", 240],
+  ["pr-99", "#99 failed 2 times: it was merged meanwhile", "stuck", 500],
+  ["pr-1", "#1 stands still since it is forgotten", "stuck", 900],
+]).map(([what, title, chip, age], i) => ({
+  id: 900 + i,
+  kind: "stuck",
+  target: `repository/octo/app?item=${what}`,
+  title,
+  source: "octo/app",
+  chip,
+  state: "open",
+  read: i > 0,
+  saved: false,
+  snoozeUntil: null,
+  createdAt: before(age),
+  updatedAt: before(age),
+}));

@@ -3,7 +3,7 @@
 //   node tests/ui/dev/server.mjs 4199, then `npm run dev` in ui/
 import { createServer } from "node:http";
 import { agent, config, doctor, inboxOf, reviews, status, tasks, workspaces } from "./drawing.mjs";
-import { items, shadow, why } from "./engine.mjs";
+import { checks, cut, edit, items, shadow, wanting, why } from "./engine.mjs";
 import {
   accounts,
   boardOf,
@@ -22,10 +22,12 @@ const listeners = new Set();
 const bare = process.argv[3] === "empty";
 const entries = [
   ...inboxOf(bare ? 0 : Number(process.argv[3] ?? 9)),
-  ...(bare ? [] : [...fromGithub, ...asked]),
+  ...(bare ? [] : [...fromGithub, ...asked, ...wanting]),
 ];
 /** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
 const history = [];
+
+let shadowRun = { running: false, read: 0, of: 0, stopped: false };
 
 /** @param {string} topic */
 function say(topic) {
@@ -192,8 +194,65 @@ const answers = {
     if (!found) throw refuse(`${item} is not judged yet`);
     return found;
   },
-  item_try: () => items[2],
-  engine_shadow: () => shadow,
+  item_try: ({ item }) => {
+    const found = items.find((one) => one.number === Number(item.split("#")[1])) ?? items[2];
+    Object.assign(found ?? {}, { askedAt: new Date().toISOString() });
+    say("engine");
+    return found;
+  },
+  item_try_undo: ({ item }) => {
+    const found = items.find((one) => one.number === Number(item.split("#")[1])) ?? items[2];
+    Object.assign(found ?? {}, { askedAt: null });
+    say("engine");
+    return found;
+  },
+  engine_shadow: ({ name }) =>
+    new Promise((done) => {
+      shadowRun = { running: true, read: 0, of: 0, stopped: false };
+      const turn = setInterval(() => {
+        shadowRun.read += shadowRun.of === 0 ? 0 : 1;
+        shadowRun.of = shadow.of;
+        say(`shadow:${name}`);
+        // Another repository meets GitHub's limit on its way.
+        const limited = name !== "octo/app" && shadowRun.read === 17;
+        if (!shadowRun.stopped && !limited && shadowRun.read < shadow.of) return;
+        clearInterval(turn);
+        shadowRun.running = false;
+        if (limited) done(cut(17, "limited"));
+        else done(shadowRun.stopped ? cut(shadowRun.read, "stopped") : shadow);
+      }, 120);
+    }),
+  engine_shadow_state: () => shadowRun,
+  engine_shadow_stop: () => {
+    shadowRun.stopped = true;
+    return { message: "stopped" };
+  },
+  repository_checks: () => checks,
+  repository_checks_preview: ({ checks: names }) =>
+    edit([
+      "    policy:",
+      "      engine:",
+      `        requiredChecks: [${names.join(", ")}] # what must be well`,
+    ]),
+  repository_checks_set: ({ name }) => repositories.find((one) => one.name === name),
+  repository_mode_preview: ({ name, mode, act }) => {
+    const one = repositories.find((found) => found.name === name);
+    if (one?.mode === mode && act === undefined) return { ...edit([]), parts: [] };
+    const shown = edit(
+      [`    mode: ${mode}`, ...(act ? [`    act: [${act.join(", ")}]`] : [])],
+      [`    mode: ${one?.mode ?? "observe"}`],
+    );
+    const pending =
+      mode === "observe"
+        ? []
+        : [
+            { key: `${name}.mode`, now: one?.mode ?? "observe", asked: mode, widens: true },
+            ...(act?.length
+              ? [{ key: `${name}.act`, now: "nothing", asked: act.join(", "), widens: true }]
+              : []),
+          ];
+    return { ...shown, pending };
+  },
   repository_offers: () => offers,
   repository_mode: ({ name, mode, act }) =>
     Object.assign(repositories.find((one) => one.name === name) ?? {}, {
@@ -243,13 +302,13 @@ createServer((asked, answer) => {
   asked.on("data", (part) => {
     body += part;
   });
-  asked.on("end", () => {
+  asked.on("end", async () => {
     answer.setHeader("content-type", "application/json");
     try {
       const name = (asked.url ?? "").replace("/call/", "");
       const of = answers[name];
       if (!of) throw refuse(`the drawing has no ${name}`, "bad_request");
-      answer.end(JSON.stringify(of(JSON.parse(body || "{}"))));
+      answer.end(JSON.stringify(await of(JSON.parse(body || "{}"))));
     } catch (error) {
       const known = /** @type {any} */ (error).answer;
       answer

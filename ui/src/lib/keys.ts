@@ -26,6 +26,7 @@ export const KEYS = {
   review: { keys: "Shift+R", label: "Review, or review again", group: "Review" },
   send: { keys: "Mod+Enter", label: "Send", group: "Entries" },
   dismiss: { keys: "d", label: "Dismiss what is suggested", group: "GitHub" },
+  tryNow: { keys: "t", label: "Try a stuck item now", group: "GitHub" },
   mode: { keys: "m", label: "Mode of the repository", group: "GitHub" },
   look: { keys: "r", label: "Look now: at GitHub, or at the panes", group: "Window" },
   search: { keys: "/", label: "Search the list", group: "Window" },

@@ -19,7 +19,10 @@ export type Opened =
   | { kind: "question"; id: number }
   /** What is wrong with the roster: of a member, `agent@host`, or of all of it. */
   | { kind: "roster"; of: string }
+  | ItemOpened
   | { kind: "powers" };
+/** What the engine follows and wants somebody for. */
+export type ItemOpened = { kind: "item"; repo: string; of: "pr" | "issue"; number: number };
 
 export type Route =
   | { page: "inbox"; open: Opened | null }
@@ -43,6 +46,13 @@ function repository(owner: string | undefined, name: string | undefined): string
   const fits = (word: string | undefined): word is string =>
     word !== undefined && /^[\w.-]{1,100}$/.test(word) && word !== "." && word !== "..";
   return fits(owner) && fits(name) ? `${owner}/${name}` : null;
+}
+
+/** An item as its entry names it, `pr-12` or `issue-9`. */
+function item(repo: string | null, word: string | undefined): ItemOpened | null {
+  const [, of, number] = /^(pr|issue)-([1-9]\d{0,9})$/.exec(word ?? "") ?? [];
+  if (repo === null || number === undefined) return null;
+  return { kind: "item", repo, of: of === "pr" ? "pr" : "issue", number: Number(number) };
 }
 
 /** What follows the first words of an address as one name; the core writes it plainly, a hash encoded. */
@@ -78,6 +88,9 @@ export function parse(target: string): Route {
     }
     case "inbox": {
       if (words[1] === "powers") return { page: "inbox", open: { kind: "powers" } };
+      if (words[1] === "item") {
+        return { page: "inbox", open: item(repository(words[2], words[3]), words[4]) };
+      }
       const of = words[1] === "roster" ? rest(words.slice(2)) : null;
       return of === null ? INBOX : { page: "inbox", open: { kind: "roster", of } };
     }
@@ -98,9 +111,10 @@ export function parse(target: string): Route {
       return REPOSITORIES;
     case "repository": {
       const repo = repository(words[1], words[2]);
-      // What wants somebody names its item beside its repository.
-      const item = /\?item=pr-(\d+)$/.exec(target)?.[1];
-      const pull = repo === null ? null : id(words[3] === "pull" ? words[4] : item);
+      // What wants somebody names its item beside its repository, and has a card of its own.
+      const wanted = item(repo, /\?item=([\w-]+)$/.exec(target)?.[1]);
+      if (wanted !== null) return { page: "inbox", open: wanted };
+      const pull = repo === null || words[3] !== "pull" ? null : id(words[4]);
       const review = pull !== null && words[5] === "review" ? id(words[6]) : null;
       return { page: "repositories", repo, pull, review };
     }
@@ -136,6 +150,7 @@ export function parseEntry(target: string): Route {
 /** The target of what the inbox shows, in the words of its entries. */
 export function entryTarget(open: Opened): string {
   if (open.kind === "powers") return "settings/powers";
+  if (open.kind === "item") return `repository/${open.repo}?item=${open.of}-${open.number}`;
   return open.kind === "roster" ? `roster/${open.of}` : `${open.kind}/${open.id}`;
 }
 
@@ -145,6 +160,9 @@ export function hash(route: Route): string {
     case "inbox":
       if (route.open === null) return "#/inbox";
       if (route.open.kind === "powers") return "#/inbox/powers";
+      if (route.open.kind === "item") {
+        return `#/inbox/item/${route.open.repo}/${route.open.of}-${route.open.number}`;
+      }
       return route.open.kind === "roster"
         ? `#/inbox/roster/${encodeURIComponent(route.open.of)}`
         : `#/${route.open.kind}/${route.open.id}`;

@@ -37,8 +37,18 @@ describe("a deep link and a hash say the same", () => {
     ],
     ["#/repositories", at(null), "#/repositories"],
     ["repository/octo/app.js", at("octo/app.js"), "#/repository/octo/app.js"],
-    ["repository/octo/app?item=pr-12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
-    ["repository/octo/app?item=issue-12", at("octo/app"), "#/repository/octo/app"],
+    [
+      "repository/octo/app?item=pr-12",
+      { page: "inbox", open: { kind: "item", repo: "octo/app", of: "pr", number: 12 } },
+      "#/inbox/item/octo/app/pr-12",
+    ],
+    [
+      "repository/octo/app?item=issue-9",
+      { page: "inbox", open: { kind: "item", repo: "octo/app", of: "issue", number: 9 } },
+      "#/inbox/item/octo/app/issue-9",
+    ],
+    ["#/inbox/item/octo/app/pr-0", { page: "inbox", open: null }, "#/inbox"],
+    ["#/inbox/item/octo/../pr-1", { page: "inbox", open: null }, "#/inbox"],
     ["repository/octo/app?item=fault", at("octo/app"), "#/repository/octo/app"],
     ["steward://pr/octo/app/12", at("octo/app", 12), "#/repository/octo/app/pull/12"],
     [

@@ -1,6 +1,7 @@
 // Small true-to-type views for component tests.
 
 import type { AccountView } from "../api/generated/AccountView";
+import type { EditView } from "../api/generated/EditView";
 import type { EffectView } from "../api/generated/EffectView";
 import type { EntryView } from "../api/generated/EntryView";
 import type { FindingView } from "../api/generated/FindingView";
@@ -8,6 +9,7 @@ import type { GateId } from "../api/generated/GateId";
 import type { GateState } from "../api/generated/GateState";
 import type { GateView } from "../api/generated/GateView";
 import type { IssueRow } from "../api/generated/IssueRow";
+import type { ItemView } from "../api/generated/ItemView";
 import type { MemberView } from "../api/generated/MemberView";
 import type { NeedAnswerView } from "../api/generated/NeedAnswerView";
 import type { NeedView } from "../api/generated/NeedView";
@@ -405,5 +407,46 @@ export function roster(change: Partial<RosterView> = {}): RosterView {
     keys: true,
     owner: "leon",
     ...change,
+  };
+}
+
+export function item(number: number, change: Partial<ItemView> = {}): ItemView {
+  return {
+    repository: "octo/app",
+    kind: "pull",
+    number,
+    title: `Pull ${number}`,
+    class: "data",
+    classReason: "data",
+    decision: "wait",
+    message: `waits for ${number}`,
+    head: SHA,
+    judgedAt: AT,
+    lastAction: null,
+    lastActionAt: null,
+    attempts: 0,
+    nextAttemptAt: null,
+    stuck: false,
+    evidence: null,
+    url: `https://github.com/octo/app/pull/${number}`,
+    askedAt: null,
+    ended: null,
+    ...change,
+  };
+}
+
+/** An edit of the config file that adds one line. */
+export function editView(added: string, pending: EditView["pending"] = []): EditView {
+  return {
+    path: "~/config.yaml",
+    parts: [
+      {
+        lines: [
+          { side: "same", before: 1, after: 1, text: "repositories: # mine" },
+          { side: "added", before: null, after: 2, text: added },
+        ],
+      },
+    ],
+    pending,
   };
 }

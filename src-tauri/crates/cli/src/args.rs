@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use steward_core::config::PRESETS;
 
 use crate::items::{ItemsCommand, WhyArgs};
+use crate::repos::RepoCommand;
 
 /// Steward: one inbox for what wants the maintainer.
 #[derive(Debug, Parser)]
@@ -486,58 +486,6 @@ pub enum AuthCommand {
         #[command(subcommand)]
         command: Option<AgentAuthCommand>,
     },
-}
-
-#[derive(Debug, Subcommand)]
-pub enum RepoCommand {
-    /// Watch a repository. Nothing goes out there before its mode says so.
-    Add {
-        /// `owner/name`, or the repository's address.
-        name: String,
-        /// The account that reads it: LOGIN or LOGIN@HOST; the first one when absent.
-        #[arg(long)]
-        account: Option<String>,
-        #[arg(long, value_parser = PRESETS)]
-        preset: Option<String>,
-        /// Its clone on this machine, which becomes a workspace.
-        #[arg(long, value_name = "PATH")]
-        workspace: Option<PathBuf>,
-    },
-    /// List watched repositories with what was seen of them last.
-    List,
-    /// Show what is open in a repository, by whose move it is.
-    Show { name: String },
-    /// Say what Steward may do in a repository. What widens waits for `steward config confirm`.
-    Mode {
-        name: String,
-        #[arg(value_enum)]
-        mode: ModeArg,
-        /// The classes of effects that act by themselves, separated by commas; empty for none.
-        #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
-        act: Option<Vec<String>>,
-    },
-    /// Print the policy in force for a repository, and where each value comes from.
-    Policy { name: String },
-    /// Stop watching a repository; its tasks and reviews stay.
-    Remove { name: String },
-    /// List what could be watched: clones beside the workspaces, and the accounts' repositories.
-    Offers,
-    /// Let the runtime look at GitHub now.
-    Look,
-    /// Judge the last 50 merges by the gate as it would be now, and propose which checks to require.
-    Shadow { name: String },
-    /// Allow merging again after something else landed than a merge makes.
-    Unfreeze { name: String },
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum ModeArg {
-    /// Look and judge; nothing goes out.
-    Observe,
-    /// Put each effect into the inbox with a button.
-    Suggest,
-    /// Let the listed classes act by themselves.
-    Act,
 }
 
 #[derive(Debug, Clone, Copy, Subcommand)]

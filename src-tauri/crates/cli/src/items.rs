@@ -7,7 +7,7 @@ use clap::{Args, Subcommand};
 use steward_core::api::error::{ApiError, ErrorCode};
 use steward_core::api::requests::{ItemBy, ItemList, Simulate};
 use steward_core::api::views::{ItemKind, ItemPage, ItemView, SimulationView, StepState, WhyView};
-use steward_core::api::{Api, engine};
+use steward_core::api::{Api, engine, tries};
 use steward_rules::ids::PullRef;
 
 use crate::output::{Output, Tone};
@@ -18,6 +18,12 @@ use crate::tasks::age;
 pub enum ItemsCommand {
     /// Let the runtime read it whole and try it now, whatever stood in the way.
     Try {
+        /// `owner/name#12`.
+        #[arg(value_name = "OWNER/REPO#N")]
+        item: String,
+    },
+    /// Take the call for a try back, while no tick has taken it up.
+    Undo {
         /// `owner/name#12`.
         #[arg(value_name = "OWNER/REPO#N")]
         item: String,
@@ -43,8 +49,12 @@ pub async fn items(
 ) -> Result<(), ApiError> {
     match command {
         Some(ItemsCommand::Try { item }) => {
-            let tried = engine::try_now(api, ItemBy { item }).await?;
+            let tried = tries::now(api, ItemBy { item }).await?;
             out.answer(&tried, |item| format!("{} is tried at the next tick", called(item)));
+        }
+        Some(ItemsCommand::Undo { item }) => {
+            let left = tries::take_back(api, ItemBy { item }).await?;
+            out.answer(&left, |item| format!("{} is not tried before its time", called(item)));
         }
         None => {
             let page = engine::items(api, ItemList { repository }).await?;

@@ -20,6 +20,7 @@ mod person;
 mod repos;
 mod reviews;
 mod serve;
+mod setup;
 mod system;
 mod table;
 mod tasks;

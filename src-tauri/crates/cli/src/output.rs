@@ -63,6 +63,15 @@ impl Output {
         }
     }
 
+    /// How far something is, on one line of a terminal that the next one writes over; elsewhere nothing.
+    pub fn progress(&self, text: &str) {
+        let mut stderr = std::io::stderr().lock();
+        if !self.json && stderr.is_terminal() {
+            // A terminal that is gone shows nothing; the work goes on.
+            let _ = write!(stderr, "\r\x1b[2K{text}").and_then(|()| stderr.flush());
+        }
+    }
+
     pub fn error(&self, error: &ApiError) {
         if self.json {
             self.object(&serde_json::json!({ "error": error }));

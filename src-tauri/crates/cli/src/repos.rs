@@ -1,18 +1,83 @@
 //! `steward repo`.
 
+use std::path::PathBuf;
+
 use chrono::{DateTime, Utc};
+use clap::{Subcommand, ValueEnum};
 use steward_core::api::error::{ApiError, ErrorCode};
 use steward_core::api::requests::{ModeWord, Nothing, RepositoryAdd, RepositoryByName, RepositoryMode};
 use steward_core::api::views::{
     BoardView, ChecksWord, OfferPage, PolicyView, PullRow, RepositoryOffer, RepositoryPage, RepositoryView,
-    ShadowView,
 };
-use steward_core::api::{Api, board, offers, policy, repositories, shadow};
+use steward_core::api::{Api, board, offers, policy, repositories};
+use steward_core::config::PRESETS;
 
-use crate::args::{ModeArg, RepoCommand};
 use crate::output::{Output, Tone};
 use crate::table::Table;
 use crate::tasks::age;
+
+#[derive(Debug, Subcommand)]
+pub enum RepoCommand {
+    /// Watch a repository. Nothing goes out there before its mode says so.
+    Add {
+        /// `owner/name`, or the repository's address.
+        name: String,
+        /// The account that reads it: LOGIN or LOGIN@HOST; the first one when absent.
+        #[arg(long)]
+        account: Option<String>,
+        #[arg(long, value_parser = PRESETS)]
+        preset: Option<String>,
+        /// Its clone on this machine, which becomes a workspace.
+        #[arg(long, value_name = "PATH")]
+        workspace: Option<PathBuf>,
+    },
+    /// List watched repositories with what was seen of them last.
+    List,
+    /// Show what is open in a repository, by whose move it is.
+    Show { name: String },
+    /// Say what Steward may do in a repository. What widens waits for `steward config confirm`.
+    Mode {
+        name: String,
+        #[arg(value_enum)]
+        mode: ModeArg,
+        /// The classes of effects that act by themselves, separated by commas; empty for none.
+        #[arg(long, value_name = "CLASS,…", value_delimiter = ',')]
+        act: Option<Vec<String>>,
+    },
+    /// Print the policy in force for a repository, and where each value comes from.
+    Policy { name: String },
+    /// Stop watching a repository; its tasks and reviews stay.
+    Remove { name: String },
+    /// List what could be watched: clones beside the workspaces, and the accounts' repositories.
+    Offers,
+    /// Let the runtime look at GitHub now.
+    Look,
+    /// Judge the last 50 merges by the gate as it would be now, and propose which checks to require. Ctrl-C stops
+    /// it, and shows what was judged so far.
+    Shadow { name: String },
+    /// Propose which checks must be well before a merge, or write them to the config file.
+    Checks {
+        name: String,
+        /// Write what is proposed.
+        #[arg(long)]
+        write: bool,
+        /// Write these, separated by commas; empty for none.
+        #[arg(long, value_name = "CHECK,…", value_delimiter = ',', conflicts_with = "write")]
+        require: Option<Vec<String>>,
+    },
+    /// Allow merging again after something else landed than a merge makes.
+    Unfreeze { name: String },
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ModeArg {
+    /// Look and judge; nothing goes out.
+    Observe,
+    /// Put each effect into the inbox with a button.
+    Suggest,
+    /// Let the listed classes act by themselves.
+    Act,
+}
 
 pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), ApiError> {
     match command {
@@ -65,9 +130,9 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
             let found = policy::show(api, RepositoryByName { name }).await?;
             out.answer(&found, render_policy);
         }
-        RepoCommand::Shadow { name } => {
-            let found = shadow::run(api, RepositoryByName { name }).await?;
-            out.answer(&found, |found| render_shadow(found, api.now()));
+        RepoCommand::Shadow { name } => crate::setup::shadow(api, name, out).await?,
+        RepoCommand::Checks { name, write, require } => {
+            crate::setup::checks(api, name, write, require, out).await?;
         }
         RepoCommand::Remove { name } => {
             let done = repositories::remove(api, RepositoryByName { name }).await?;
@@ -239,29 +304,4 @@ fn render_offers(page: &OfferPage, now: DateTime<Utc>) -> String {
         text += "Nothing more to watch was found. Sign in, or add a workspace beside your clones.";
     }
     text.trim_end().to_owned()
-}
-
-fn render_shadow(found: &ShadowView, now: DateTime<Utc>) -> String {
-    let would = found.rows.iter().filter(|row| row.would_merge).count();
-    let mut table = Table::new(&["PR", "MERGED", "CLASS", "GATE", "WHY", "TITLE"]);
-    for row in &found.rows {
-        table.row([
-            format!("#{}", row.number),
-            age(row.merged_at, now),
-            row.class.clone(),
-            row.decision.clone(),
-            row.message.clone(),
-            row.title.clone(),
-        ]);
-    }
-    let sum = match found.rows.len() {
-        0 => "nothing was merged yet that could be judged".to_owned(),
-        all => format!("the gate would have let {would} of the last {all} merges through by itself"),
-    };
-    let checks = found.proposed_checks.join(", ");
-    format!(
-        "{}{sum}\n{} {checks}",
-        if found.rows.is_empty() { String::new() } else { table.render() },
-        found.proposal
-    )
 }

@@ -30,4 +30,8 @@ agentRunsCap: number,
 /**
  * What the policy asks for and nobody has seen for long.
  */
-warnings: Array<string>, items: Array<ItemView>, };
+warnings: Array<string>, 
+/**
+ * The checks that must be well before a merge, by the policy in force.
+ */
+requiredChecks: Array<string>, items: Array<ItemView>, };

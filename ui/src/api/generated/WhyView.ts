@@ -7,6 +7,10 @@ import type { ItemView } from "./ItemView";
  */
 export type WhyView = { item: ItemView, 
 /**
+ * The mode in force: `observe`, `suggest` or `act`.
+ */
+mode: string, 
+/**
  * When what is judged here was read whole; absent when it never was.
  */
 readAt: string | null, steps: Array<ConditionView>, };

@@ -13,13 +13,15 @@ export function metCount(steps: ConditionView[]): string {
 
 /** True for what waits for a time that a person may cut short. */
 export function canTry(item: ItemView): boolean {
-  return item.stuck || item.nextAttemptAt !== null;
+  return item.ended === null && (item.stuck || item.nextAttemptAt !== null);
 }
 
 /** What the shadow run comes to, in one sentence. */
-export function shadowSum(rows: ShadowRow[]): string {
+export function shadowSum(rows: ShadowRow[], cut = false): string {
   const would = rows.filter((row) => row.wouldMerge).length;
-  if (rows.length === 0) return "Nothing was merged yet that could be judged.";
+  if (rows.length === 0) {
+    return cut ? "Nothing was judged." : "Nothing was merged yet that could be judged.";
+  }
   return `The gate would have let ${would} of the last ${rows.length} merges through by itself.`;
 }
 

@@ -12,6 +12,7 @@ import { type Script, script } from "../../testing/host";
 import {
   AT,
   account,
+  editView,
   issue,
   observer,
   pull,
@@ -237,6 +238,30 @@ describe("a board", () => {
 });
 
 describe("the mode of a repository", () => {
+  beforeEach(() => {
+    host.answers.repository_mode_preview = ({ mode, act }) =>
+      editView(`mode: ${mode} [${act?.join(" ") ?? ""}]`, [
+        { key: "octo/app.mode", now: "observe", asked: mode, widens: true },
+      ]);
+  });
+
+  test("shows the difference in the file before it is written, and what of it waits", async () => {
+    await at("repository/octo/app");
+    await fireEvent.click(await screen.findByTestId("set-mode"));
+    const dialog = within(await screen.findByTestId("mode-dialog"));
+    await fireEvent.click(dialog.getByTestId("mode-act"));
+    await fireEvent.click(dialog.getByTestId("act-merge"));
+    await vi.waitFor(() =>
+      expect(dialog.getByTestId("edit-diff").textContent).toContain("mode: act [merge]"),
+    );
+    expect(dialog.getByTestId("edit-pending").textContent).toContain("Waits until you confirm");
+    host.answers.repository_mode_preview = () => ({ path: "", parts: [], pending: [] });
+    await fireEvent.click(dialog.getByTestId("mode-observe"));
+    await dialog.findByTestId("edit-none");
+    expect((dialog.getByTestId("mode-save") as HTMLButtonElement).disabled).toBe(true);
+    expect(host.asked("repository_mode")).toEqual([]);
+  });
+
   test("is written, and a wider power is shown as a difference and confirmed as exactly that", async () => {
     host.answers.repository_mode = ({ name }) => repository(name, { unconfirmed: true });
     host.answers.power_show = () => ({

@@ -107,12 +107,15 @@ export function itemsOf(board: BoardView, query: string, by: "class" | "move" = 
   const groupOf = (pull: PullRow): GroupId =>
     isByClass ? classOf(itemOf("pull", pull.number)) : moveOf(pull);
   return order.flatMap((id): Item[] => {
-    const rows: Item[] =
-      id === "issues"
-        ? issues.map((issue) => ({ kind: "issue", issue, item: itemOf("issue", issue.number) }))
-        : pulls
-            .filter((pull) => groupOf(pull) === id)
-            .map((pull) => ({ kind: "pull", pull, item: itemOf("pull", pull.number) }));
+    const rows: Item[] = [
+      ...pulls
+        .filter((pull) => groupOf(pull) === id)
+        .map((pull): Item => ({ kind: "pull", pull, item: itemOf("pull", pull.number) })),
+      ...issues
+        .map((issue) => ({ issue, item: itemOf("issue", issue.number) }))
+        .filter(({ item }) => (isByClass && item?.stuck ? "stuck" : "issues") === id)
+        .map((row): Item => ({ kind: "issue", ...row })),
+    ];
     return rows.length === 0 ? [] : [{ kind: "group", id, total: rows.length }, ...rows];
   });
 }

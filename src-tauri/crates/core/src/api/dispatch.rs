@@ -2,8 +2,8 @@
 
 use super::error::{ApiError, ErrorCode};
 use super::{
-    Api, accounts, board, effects, engine, hooks, inbox, offers, questions, repositories, reviews, roster,
-    settings, shadow, system, tasks, workspaces,
+    Api, accounts, board, checks, effects, engine, hooks, inbox, offers, questions, repositories, reviews,
+    roster, settings, shadow, system, tasks, tries, workspaces,
 };
 use super::{policy, requests as rq, views as v};
 
@@ -55,9 +55,15 @@ macro_rules! commands {
             repository_add: RepositoryAdd => RepositoryView = repositories::add,
             repository_remove: RepositoryByName => Done = repositories::remove,
             repository_mode: RepositoryMode => RepositoryView = repositories::mode,
+            repository_mode_preview: RepositoryMode => EditView = repositories::mode_preview,
+            repository_checks: RepositoryByName => ChecksView = checks::propose,
+            repository_checks_preview: RepositoryChecks => EditView = checks::preview,
+            repository_checks_set: RepositoryChecks => RepositoryView = checks::set,
             repository_unfreeze: RepositoryByName => RepositoryView = repositories::unfreeze,
             repository_policy: RepositoryByName => PolicyView = policy::show,
             engine_shadow: RepositoryByName => ShadowView = shadow::run,
+            engine_shadow_state: RepositoryByName => ShadowStateView = shadow::state,
+            engine_shadow_stop: RepositoryByName => Done = shadow::stop,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
             effect_list: EffectList => EffectPage = effects::list,
@@ -66,7 +72,8 @@ macro_rules! commands {
             effect_dismiss: ById => EffectView = effects::dismiss,
             item_list: ItemList => ItemPage = engine::items,
             item_why: ItemBy => WhyView = engine::why,
-            item_try: ItemBy => ItemView = engine::try_now,
+            item_try: ItemBy => ItemView = tries::now,
+            item_try_undo: ItemBy => ItemView = tries::take_back,
             policy_simulate: Simulate => SimulationView = engine::simulate,
             engine_run: Nothing => Done = engine::run_now,
             power_show: Nothing => PowerView = effects::power_show,

@@ -296,13 +296,12 @@ fn word(state: State) -> &'static str {
 }
 
 fn power_view(powers: &Powers) -> v::PowerView {
-    let line = |line: &Widening| v::PowerLine {
-        key: line.key.clone(),
-        now: line.now.clone(),
-        asked: line.asked.clone(),
-        widens: true,
-    };
-    v::PowerView { pending: powers.pending.iter().map(line).collect(), change: powers.change() }
+    v::PowerView { pending: powers.pending.iter().map(power_line).collect(), change: powers.change() }
+}
+
+/// One power that waits.
+pub(super) fn power_line(line: &Widening) -> v::PowerLine {
+    v::PowerLine { key: line.key.clone(), now: line.now.clone(), asked: line.asked.clone(), widens: true }
 }
 
 fn audit_view(row: &AuditRow) -> v::AuditRowView {

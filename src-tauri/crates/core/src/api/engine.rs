@@ -19,7 +19,7 @@ use crate::loops::effects::powers;
 use crate::loops::engine::{is_on, memory};
 use crate::sandbox::Boundary;
 use crate::store::engine::{self, RepoRow};
-use crate::store::engine_items::{self, ItemKind, ItemRow};
+use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
 use crate::store::repositories::{self, RepositoryRow};
 use crate::store::{Durability, ReadTx, StoreError, engine_tasks, issues, observations, pulls};
 
@@ -103,17 +103,36 @@ fn view(row: &RepositoryRow, item: &ItemRow, title: String) -> v::ItemView {
         next_attempt_at: item.attempts.next_at,
         stuck: item.stuck,
         evidence: item.evidence.as_deref().map(convert::paragraph),
+        url: format!(
+            "https://{}/{}/{}/{}",
+            row.host,
+            row.name,
+            if item.kind == ItemKind::Pr { "pull" } else { "issues" },
+            item.number
+        ),
+        asked_at: item.try_at,
+        ended: item.ended.map(|ended| match ended {
+            ItemEnd::Merged => v::ItemEnd::Merged,
+            ItemEnd::Closed => v::ItemEnd::Closed,
+        }),
     }
 }
 
 /// The item of `owner/repo#n`, and the repository it is in.
-struct Asked {
+pub(super) struct Asked {
     repository: Repository,
     host: String,
-    number: i64,
+    pub(super) number: i64,
 }
 
-fn asked(config: &Config, text: &str) -> Result<Asked, ApiError> {
+impl Asked {
+    /// `owner/repo#n`.
+    pub(super) fn called(&self) -> String {
+        format!("{}#{}", self.repository.name, self.number)
+    }
+}
+
+pub(super) fn asked(config: &Config, text: &str) -> Result<Asked, ApiError> {
     let found = PullRef::parse(text).ok_or_else(|| {
         ApiError::new(ErrorCode::BadRequest, format!("item: `{}` is not `owner/repo#n`", convert::line(text)))
     })?;
@@ -125,14 +144,16 @@ fn asked(config: &Config, text: &str) -> Result<Asked, ApiError> {
     Ok(Asked { host: config.host_of(&repository).to_owned(), repository, number: found.number.0 })
 }
 
-fn not_followed(asked: &Asked) -> ApiError {
-    let place = format!("{}#{}", asked.repository.name, asked.number);
-    ApiError::new(ErrorCode::NotFound, format!("{place} is not followed"))
+pub(super) fn not_followed(asked: &Asked) -> ApiError {
+    ApiError::new(ErrorCode::NotFound, format!("{} is not followed", asked.called()))
         .hint("`steward items` lists what is; the next look may find it")
 }
 
 /// The item's row as it stands; a pull request goes before an issue of the same number, which cannot be.
-fn find(tx: &ReadTx<'_>, asked: &Asked) -> Result<(RepositoryRow, ItemKind, Reading<ItemRow>), ApiError> {
+pub(super) fn find(
+    tx: &ReadTx<'_>,
+    asked: &Asked,
+) -> Result<(RepositoryRow, ItemKind, Reading<ItemRow>), ApiError> {
     let row =
         repositories::find(tx, &asked.host, &asked.repository.name)?.ok_or_else(|| not_followed(asked))?;
     for kind in [ItemKind::Pr, ItemKind::Issue] {
@@ -141,6 +162,13 @@ fn find(tx: &ReadTx<'_>, asked: &Asked) -> Result<(RepositoryRow, ItemKind, Read
         }
     }
     Err(not_followed(asked))
+}
+
+/// The item as it stands.
+pub(super) fn item_view(tx: &ReadTx<'_>, asked: &Asked) -> Result<v::ItemView, ApiError> {
+    let (row, kind, item) = find(tx, asked)?;
+    let item = item.get().map_err(|why| ApiError::new(ErrorCode::Store, why.detail.clone()))?;
+    Ok(view(&row, item, title(tx, &row, kind, asked.number)?))
 }
 
 /// Every condition of the gate in its order, judged by the last whole reading and the policy in force.
@@ -152,7 +180,14 @@ pub async fn why(api: &Api, request: ItemBy) -> Result<v::WhyView, ApiError> {
             let (row, kind, item) = find(tx, &asked)?;
             let item = item.get().map_err(|why| ApiError::new(ErrorCode::Store, why.detail.clone()))?.clone();
             let title = title(tx, &row, kind, asked.number)?;
-            let mut shown = v::WhyView { item: view(&row, &item, title), read_at: None, steps: Vec::new() };
+            let powers = powers::read(tx, &config)?;
+            let mode = powers.in_force.of(&asked.host, &asked.repository.name).mode();
+            let mut shown = v::WhyView {
+                item: view(&row, &item, title),
+                mode: mode.as_str().to_owned(),
+                read_at: None,
+                steps: Vec::new(),
+            };
             if kind == ItemKind::Issue {
                 return Ok(shown);
             }
@@ -165,7 +200,7 @@ pub async fn why(api: &Api, request: ItemBy) -> Result<v::WhyView, ApiError> {
             if let Some(moved) = item.compare.as_ref().filter(|moved| moved.head == seen.head.sha) {
                 seen.compare = moved.compare.clone();
             }
-            let policy = powers::read(tx, &config)?.policy(&asked.host, &asked.repository);
+            let policy = powers.policy(&asked.host, &asked.repository);
             let number = PullNumber(asked.number);
             let memory = memory::of_pull(tx, &policy, &asked.host, &asked.repository.name, number)?;
             shown.read_at = Some(read_at);
@@ -202,26 +237,6 @@ fn condition(
             .map(|shown| v::ShownView { name: shown.name, value: shown.value, at: shown.at })
             .collect(),
     }
-}
-
-/// Lets the runtime try an item now: it is read whole, and a fault that stood in the way counts no more.
-pub async fn try_now(api: &Api, request: ItemBy) -> Result<v::ItemView, ApiError> {
-    api.person("call for a try")?;
-    let config = api.context().config();
-    let asked = asked(&config, &request.item)?;
-    api.store()
-        .write(Durability::Full, move |tx| -> Result<_, ApiError> {
-            let (row, kind, item) = find(tx, &asked)?;
-            let item = item.get().map_err(|why| ApiError::new(ErrorCode::Store, why.detail.clone()))?.clone();
-            if !engine_items::ask_try(tx, row.id, kind, asked.number)? {
-                return Err(not_followed(&asked));
-            }
-            tx.topic(engine::CALLED)?;
-            tx.topic(engine::TOPIC)?;
-            let title = title(tx, &row, kind, asked.number)?;
-            Ok(view(&row, &item, title))
-        })
-        .await
 }
 
 /// Calls for a tick of every repository; refused while one is queued or active.
@@ -350,6 +365,7 @@ pub(super) fn board(
         agent_runs_today: engine_tasks::started_today(tx, row.id)?,
         agent_runs_cap: policy.agent.daily_runs,
         warnings: warnings.iter().map(words::name_warning).collect(),
+        required_checks: policy.required_checks.iter().map(|name| convert::line(name)).collect(),
         items: of_repository(tx, row)?,
     }))
 }

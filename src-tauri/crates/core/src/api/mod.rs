@@ -2,10 +2,12 @@
 
 pub mod accounts;
 pub mod board;
+pub mod checks;
 mod convert;
 pub mod credentials;
 mod dispatch;
 mod editor;
+mod edits;
 pub mod effects;
 pub mod engine;
 pub mod error;
@@ -27,6 +29,7 @@ pub mod shadow;
 pub mod system;
 pub mod tasks;
 mod topics;
+pub mod tries;
 pub mod views;
 pub mod workspaces;
 
@@ -53,6 +56,7 @@ pub struct Api {
     ctx: Ctx,
     caller: Caller,
     own: tokio::sync::Mutex<Option<runtime::OwnReview>>,
+    shadows: shadow::Runs,
 }
 
 impl Api {
@@ -86,7 +90,7 @@ impl Api {
 
     /// The same over a context that is there already.
     pub fn of(ctx: Ctx, caller: Caller) -> Self {
-        Self { ctx, caller, own: tokio::sync::Mutex::default() }
+        Self { ctx, caller, own: tokio::sync::Mutex::default(), shadows: shadow::Runs::default() }
     }
 
     /// The same for a call from this tmux pane: in a pane of the roster nobody is taken for a person

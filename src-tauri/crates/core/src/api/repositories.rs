@@ -87,6 +87,18 @@ pub async fn remove(api: &Api, request: RepositoryByName) -> Result<v::Done, Api
 /// person's confirmation.
 pub async fn mode(api: &Api, request: RepositoryMode) -> Result<v::RepositoryView, ApiError> {
     api.person("change what Steward may do in a repository")?;
+    let (name, edits) = mode_edits(api, request)?;
+    super::settings::change_at_once(api, &edits)?;
+    changed(api).await?;
+    view(api, &name).await
+}
+
+/// What setting the mode would change in the config file. Nothing is written.
+pub async fn mode_preview(api: &Api, request: RepositoryMode) -> Result<v::EditView, ApiError> {
+    super::edits::preview(api, &mode_edits(api, request)?.1).await
+}
+
+fn mode_edits(api: &Api, request: RepositoryMode) -> Result<(RepoName, Vec<Edit>), ApiError> {
     let name = watched(&api.context().config(), &request.name)?.name.clone();
     let mode = match request.mode {
         ModeWord::Observe => RepoMode::Observe,
@@ -102,9 +114,7 @@ pub async fn mode(api: &Api, request: RepositoryMode) -> Result<v::RepositoryVie
         }
         edits.push(Edit::SetAct { name: name.to_string(), act });
     }
-    super::settings::change_at_once(api, &edits)?;
-    changed(api).await?;
-    view(api, &name).await
+    Ok((name, edits))
 }
 
 /// Lifts the freeze after a merge that made something else than it must (engine.md 4.7).
@@ -246,12 +256,12 @@ async fn clone_of(api: &Api, names: &[&RepoName; 2], path: String) -> Result<Opt
 }
 
 /// Tells every window and the runtime that what is watched has changed.
-async fn changed(api: &Api) -> Result<(), ApiError> {
+pub(super) async fn changed(api: &Api) -> Result<(), ApiError> {
     let told = api.store().write(Durability::Normal, |tx| tx.topic("repositories")).await;
     Ok(told?)
 }
 
-async fn view(api: &Api, name: &RepoName) -> Result<v::RepositoryView, ApiError> {
+pub(super) async fn view(api: &Api, name: &RepoName) -> Result<v::RepositoryView, ApiError> {
     let config = api.context().config();
     let found = config.repository(name).ok_or_else(|| {
         ApiError::new(ErrorCode::Config, format!("{name} is in the config file, which is not in force"))

@@ -213,6 +213,10 @@ request!(
         act: Option<Vec<String>>,
     }
 );
+request!(
+    /// The checks that must be well before a merge.
+    RepositoryChecks { name: String, checks: Vec<String> }
+);
 request!(EffectList {
     /// Only those that wait or are under way.
     open: bool,

@@ -13,6 +13,9 @@ use super::types::{ForgeChoice, RepoMode};
 use super::watch::write_private;
 use crate::home::Home;
 
+/// Where a repository says which checks must be well.
+const REQUIRED_CHECKS: [&str; 3] = ["policy", "engine", "requiredChecks"];
+
 /// A change that the app may make on a direct action of the person.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Edit {
@@ -54,6 +57,12 @@ pub enum Edit {
         name: String,
         act: Vec<String>,
     },
+    /// The checks that must be well before a merge, `policy.engine.requiredChecks`: those that stand there keep
+    /// their order.
+    SetRequiredChecks {
+        name: String,
+        checks: Vec<String>,
+    },
     /// Sets one key of one block, such as `review.enabled`.
     Set {
         block: &'static str,
@@ -94,8 +103,15 @@ pub fn edit_file(home: &Home, person: Option<&Path>, edit: &Edit) -> Result<(), 
     edit_file_at_once(home, person, std::slice::from_ref(edit))
 }
 
-/// Makes several changes together: all of them stand in the file, or none.
-pub fn edit_file_at_once(home: &Home, person: Option<&Path>, edits: &[Edit]) -> Result<(), EditError> {
+/// The text of a config file, and what changes make of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changed {
+    pub before: String,
+    pub after: String,
+}
+
+/// What several changes would make of the file of this home. Nothing is written.
+pub fn preview(home: &Home, person: Option<&Path>, edits: &[Edit]) -> Result<Changed, EditError> {
     let path = home.config_file();
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
@@ -106,9 +122,16 @@ pub fn edit_file_at_once(home: &Home, person: Option<&Path>, edits: &[Edit]) -> 
     for edit in edits {
         new = apply(&new, edit)?;
     }
-    if let Some(problem) = new_error(&text, &new, person) {
-        return Err(EditError::Refused(problem));
+    match new_error(&text, &new, person) {
+        Some(problem) => Err(EditError::Refused(problem)),
+        None => Ok(Changed { before: text, after: new }),
     }
+}
+
+/// Makes several changes together: all of them stand in the file, or none.
+pub fn edit_file_at_once(home: &Home, person: Option<&Path>, edits: &[Edit]) -> Result<(), EditError> {
+    let path = home.config_file();
+    let new = preview(home, person, edits)?.after;
     // A link is followed: the file it leads to is the person's, and the link stays.
     let target = std::fs::canonicalize(&path).unwrap_or_else(|_| path.clone());
     write_private(&target, new.as_bytes()).map_err(|source| EditError::Io { doing: "write", path, source })
@@ -199,7 +222,12 @@ fn step_of(root: &Node, edit: &Edit) -> Result<Step, EditError> {
         Edit::SetAct { name, act } => {
             let place = Place::Repository(name);
             let index = place.one(root)?;
-            Ok(Step::SetList { list: place.list(), index, key: "act", words: act.clone() })
+            Ok(Step::SetList { list: place.list(), index, path: &["act"], words: act.clone() })
+        }
+        Edit::SetRequiredChecks { name, checks } => {
+            let place = Place::Repository(name);
+            let (index, words) = (place.one(root)?, checks.clone());
+            Ok(Step::SetList { list: place.list(), index, path: &REQUIRED_CHECKS, words })
         }
         Edit::Set { block, key, value } => Ok(Step::Set { block, key, value: value.clone() }),
     }

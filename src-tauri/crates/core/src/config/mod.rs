@@ -2,6 +2,7 @@
 //! text does not parse (product.md, *config.yaml*).
 
 pub mod blocks;
+pub mod difference;
 pub mod edit;
 mod engine;
 mod engine_blocks;

@@ -33,19 +33,26 @@ pub(super) fn set_in_item(
     set_key(text, items.get(index)?, key, &plain(value))
 }
 
-/// Sets a list of words under a key of the item at `index` of the list under `list`.
+/// Sets a list of words of the item at `index` of the list under `list`, below keys one in the other.
 pub(super) fn set_words_in_item(
     text: &str,
     root: &Node,
     list: &str,
     index: usize,
-    key: &str,
+    path: &[&str],
     wanted: &[String],
 ) -> Option<String> {
     let Value::List(items) = &root.get(list)?.value else { return None };
-    let item = items.get(index)?;
+    let (key, around) = path.split_last()?;
     let quoted = |word: &String| plain(&Scalar::Text(word.clone()));
     let flow = |words: &[String]| format!("[{}]", words.iter().map(quoted).collect::<Vec<_>>().join(", "));
+    let mut item = items.get(index)?;
+    for (depth, outer) in around.iter().enumerate() {
+        match item.get(outer) {
+            Some(node) if matches!(node.value, Value::Map(_)) && !node.spot.alias => item = node,
+            Some(_) | None => return set_nested(text, item, &path[depth..], &flow(wanted)),
+        }
+    }
     let Some(node) = item.get(key) else { return set_key(text, item, key, &flow(wanted)) };
     let Value::List(words) = &node.value else { return set_key(text, item, key, &flow(wanted)) };
     if node.spot.alias {
@@ -76,6 +83,29 @@ pub(super) fn set_words_in_item(
         }
     }
     Some(new)
+}
+
+/// Sets a value below keys one in the other, of which the first stands in no map yet: by lines where the map
+/// around has lines.
+fn set_nested(text: &str, node: &Node, path: &[&str], value: &str) -> Option<String> {
+    let (first, rest) = path.split_first()?;
+    if let (Value::Map(entries), None, false) = (&node.value, node.get(first), is_flow(text, node)) {
+        let last = entries.last()?;
+        let indent = key_column(text, entries.first()?.key_spot.start)?;
+        let after = end_of(text, &last.node)?.max(last.key_spot.start + last.key_spot.len);
+        let lines: Vec<String> = path
+            .iter()
+            .enumerate()
+            .map(|(depth, key)| {
+                let tail = if depth + 1 == path.len() { format!(" {value}") } else { String::new() };
+                format!("{indent}{}{key}:{tail}", "  ".repeat(depth))
+            })
+            .collect();
+        let lines: Vec<&str> = lines.iter().map(String::as_str).collect();
+        return Some(insert_lines(text, after, &lines));
+    }
+    let flow = rest.iter().rev().fold(value.to_owned(), |inner, key| format!("{{{key}: {inner}}}"));
+    set_key(text, node, first, &flow)
 }
 
 /// Sets a key of a map that is there.

@@ -12,8 +12,8 @@ pub(super) enum Step {
     Remove { list: &'static str, index: usize },
     /// Sets one key of an item.
     SetInItem { list: &'static str, index: usize, key: &'static str, value: Scalar },
-    /// Sets a list of words under a key of an item: those that stand there keep their order.
-    SetList { list: &'static str, index: usize, key: &'static str, words: Vec<String> },
+    /// Sets a list of words of an item, under keys one in the other: those that stand there keep their order.
+    SetList { list: &'static str, index: usize, path: &'static [&'static str], words: Vec<String> },
     /// Sets one key of one block.
     Set { block: &'static str, key: &'static str, value: Scalar },
 }
@@ -26,8 +26,8 @@ pub(super) fn splice(text: &str, root: &Node, step: &Step) -> Option<String> {
         Step::SetInItem { list, index, key, value } => {
             splice::set_in_item(text, root, list, *index, key, value)
         }
-        Step::SetList { list, index, key, words } => {
-            splice::set_words_in_item(text, root, list, *index, key, words)
+        Step::SetList { list, index, path, words } => {
+            splice::set_words_in_item(text, root, list, *index, path, words)
         }
         Step::Set { block, key, value } => splice::set(text, root, block, key, value),
     }
@@ -62,9 +62,9 @@ fn expected(mut root: Node, step: &Step) -> Node {
                 child(&mut items[*index], key).value = value_of(value);
             }
         }
-        Step::SetList { list, index, key, words } => {
+        Step::SetList { list, index, path, words } => {
             if let Value::List(items) = &mut child(&mut root, list).value {
-                let node = child(&mut items[*index], key);
+                let node = path.iter().fold(&mut items[*index], |node, key| child(node, key));
                 let wanted = ordered(node, words).into_iter().map(|word| bare(Value::Text(word)));
                 node.value = Value::List(wanted.collect());
             }

@@ -232,6 +232,21 @@ pub fn ask_try(
     Ok(changed > 0)
 }
 
+/// Forgets that a person asked for a try; false when nobody did, or a tick has fulfilled it.
+pub fn leave_try(
+    tx: &WriteTx<'_>,
+    repository: RepositoryId,
+    kind: ItemKind,
+    number: i64,
+) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE engine_items SET try_at = NULL
+         WHERE repository = :repository AND kind = :kind AND number = :number AND try_at IS NOT NULL",
+        named_params! { ":repository": repository.0, ":kind": sql::to_word(&kind)?, ":number": number },
+    )?;
+    Ok(changed > 0)
+}
+
 /// Takes the wish for a try that a tick fulfils; one that came since stays.
 pub fn take_try(
     tx: &WriteTx<'_>,

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
 use ts_rs::TS;
 
-use super::StatusReason;
+use super::{PowerLine, StatusReason};
 
 /// What is followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
@@ -13,6 +13,15 @@ use super::StatusReason;
 pub enum ItemKind {
     Pull,
     Issue,
+}
+
+/// How a pull request or issue ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum ItemEnd {
+    Merged,
+    Closed,
 }
 
 view!(
@@ -32,6 +41,8 @@ view!(
         agent_runs_cap: u32,
         /// What the policy asks for and nobody has seen for long.
         warnings: Vec<String>,
+        /// The checks that must be well before a merge, by the policy in force.
+        required_checks: Vec<String>,
         items: Vec<ItemView>,
     }
 );
@@ -65,6 +76,12 @@ view!(
         stuck: bool,
         /// What the last failure left, as a person may read it.
         evidence: Option<String>,
+        /// Its page on GitHub.
+        url: String,
+        /// When a person asked for a try that no tick has fulfilled yet.
+        asked_at: Option<DateTime<Utc>>,
+        /// How it ended, once it did.
+        ended: Option<ItemEnd>,
     }
 );
 view!(
@@ -102,6 +119,8 @@ view!(
     /// Why a pull request is not merged. An issue has no steps.
     WhyView {
         item: ItemView,
+        /// The mode in force: `observe`, `suggest` or `act`.
+        mode: String,
         /// When what is judged here was read whole; absent when it never was.
         read_at: Option<DateTime<Utc>>,
         steps: Vec<ConditionView>,
@@ -153,6 +172,72 @@ view!(
         proposed_checks: Vec<String>,
         /// Where the proposal comes from, in one sentence.
         proposal: String,
+        /// How many of how many merges were read.
+        read: u32,
+        of: u32,
+        /// Why it ended before all of them were read; `stopped` when a person stopped it.
+        ended: Option<StatusReason>,
+    }
+);
+view!(
+    /// How far the shadow run of a repository is. Its topic is `shadow:owner/name`.
+    ShadowStateView {
+        running: bool,
+        read: u32,
+        /// 0 while the merges are not listed yet.
+        of: u32,
+    }
+);
+
+/// Where proposed checks come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum CheckSource {
+    /// Branch protection or rulesets require them.
+    Forge,
+    /// They were well at each of the last merged heads.
+    Usual,
+    /// Nothing can be proposed.
+    None,
+    /// A source could not be read.
+    Unread,
+}
+
+view!(
+    /// The checks a repository requires, and those that are proposed.
+    ChecksView {
+        repository: String,
+        base: String,
+        /// By the config file as it is written, the preset's included.
+        required: Vec<String>,
+        proposed: Vec<String>,
+        source: CheckSource,
+        /// Where the proposal comes from, in one sentence.
+        proposal: String,
+    }
+);
+
+/// What becomes of a line of the config file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, TS)]
+#[serde(rename_all = "snake_case")]
+#[ts(export)]
+pub enum EditSide {
+    Same,
+    Removed,
+    Added,
+}
+
+view!(EditLine { side: EditSide, before: Option<u32>, after: Option<u32>, text: String });
+view!(EditPart { lines: Vec<EditLine> });
+view!(
+    /// What an edit of the config file would change.
+    EditView {
+        path: String,
+        /// The changed lines with those around them; empty when nothing would change.
+        parts: Vec<EditPart>,
+        /// What would hold only once it is confirmed.
+        pending: Vec<PowerLine>,
     }
 );
 

@@ -91,22 +91,53 @@ fn not_offered<T>(answer: Result<T, GitHubError>) -> Result<Option<T>, GitHubErr
     }
 }
 
+/// What reading the last merges comes by.
+#[derive(Debug)]
+pub enum Seen {
+    /// So many of them are read, one after the other.
+    Listed(usize),
+    /// The next one; `None` where it cannot be judged.
+    Read(Option<Box<Past>>),
+}
+
 /// The last merged pull requests, newest first, each as it stood before: what the gate would have done is
 /// judged on these. One whose landed commit is not known is left out.
 pub async fn merged(ctx: &Ctx, place: &Place, most: usize) -> Result<Vec<Past>, ReadFault> {
+    let mut all = Vec::new();
+    let keep = |seen| match seen {
+        Seen::Read(Some(past)) => all.push(*past),
+        Seen::Read(None) | Seen::Listed(_) => {}
+    };
+    each_merged(ctx, place, most, keep).await?;
+    Ok(all)
+}
+
+/// [`merged`], told one by one, so that what was read stays when the rest is not.
+pub async fn each_merged(
+    ctx: &Ctx,
+    place: &Place,
+    most: usize,
+    mut told: impl FnMut(Seen) + Send,
+) -> Result<(), ReadFault> {
     let open = forge::open(ctx, &place.host, &place.repo).await?;
     let found = open.reader.merged_pulls(&place.repo, &place.policy.base, most.min(SHADOW)).await?;
-    let mut all = Vec::new();
+    told(Seen::Listed(found.len()));
     for listed in found {
         let answer = match part(open.reader.pull(&place.repo, PullNumber(listed.number)).await)? {
             Ok(answer) => answer,
-            Err(_) => continue,
+            Err(_) => {
+                told(Seen::Read(None));
+                continue;
+            }
         };
         let (landed, merged_at) = (answer.value.merge_commit_sha.clone(), answer.value.merged_at);
         let title = answer.value.title.clone();
-        let (Some(landed), Some(merged_at)) = (landed, merged_at) else { continue };
+        let (Some(landed), Some(merged_at)) = (landed, merged_at) else {
+            told(Seen::Read(None));
+            continue;
+        };
         let before = pull::whole(ctx, place, &open, answer, Some(&landed)).await?;
-        all.push(Past { before, title, merged_at });
+        told(Seen::Read(Some(Box::new(Past { before, title, merged_at }))));
     }
-    Ok(all)
+    Ok(())
 }
