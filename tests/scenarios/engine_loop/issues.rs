@@ -21,7 +21,7 @@ impl Den {
     }
 
     /// The open triage of an issue ends with this answer, as its agent would end it.
-    async fn answers(&self, issue: u64, answer: Decided) {
+    pub(super) async fn answers(&self, issue: u64, answer: Decided) {
         let task = self.triages(issue).await[0].id;
         let ended = Ended {
             end: TaskEnd::Answered,
@@ -284,6 +284,7 @@ async fn an_answer_that_the_person_turned_down_is_not_decided_anew_until_somebod
         den.go_on().await;
     }
     assert_eq!((den.triages(number).await.len(), den.writes()), (1, Vec::new()));
+    assert_eq!(den.about(number).await, "turned_down");
     issue.comment("maria", "The second one.");
     den.go_on().await;
     assert_eq!(den.triages(number).await.len(), 2);
@@ -343,4 +344,45 @@ async fn a20_a_push_whose_branch_moved_is_dropped_and_spends_nothing() {
     assert_eq!((item.attempts.spent, item.pushed_head), (0, None));
     assert!(item.task_seen > 0, "the result is dropped");
     assert_eq!(den.effects(EffectClass::PushFix).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_push_that_the_host_forbids_is_a_fault_that_asks_no_agent_again_until_somebody_mended_it() {
+    let den = Den::new(ACT, &policy()).await;
+    let pull = den.intake(101, "b");
+    let head = pull.head();
+    let red = || den.app().check(&head, "check").fails();
+    red();
+    den.tick().await;
+    den.later(Duration::seconds(121)).await;
+    den.send().await;
+    den.desk.pass(Duration::seconds(20));
+    red();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    let task = den.tasks(pull.number()).await.remove(0);
+    let to = den.made(&head, "data/works/b.json", "{\"b\": {\"v\": 2}}\n");
+    let push = TaskResult::Push { branch: task.branch, from: task.lease, to: to.clone(), note: None };
+    let (id, detail) = (task.id, String::new());
+    let ended = Ended { end: TaskEnd::Pushed, fault: None, detail, result: Some(push) };
+    let store = &den.desk.ctx.store;
+    store.write(Durability::Full, move |tx| engine_tasks::end(tx, id, &ended)).await.unwrap();
+    let rule = steward_github_double::Protection::default();
+    let _ = den.app().protect("intake/issue-101", rule);
+    for _ in 0..3 {
+        den.later(Duration::hours(5)).await;
+        den.go_on().await;
+    }
+    let pushes = den.effects(EffectClass::PushFix).await;
+    assert_eq!((pushes.len(), pushes[0].why.as_deref()), (1, Some("config_fault")), "{pushes:?}");
+    assert_eq!((den.tasks(pull.number()).await.len(), den.item(pull.number()).await.attempts.spent), (1, 0));
+    // The rule is gone, and the person says so: what was made is pushed, and no agent runs for it.
+    den.app().unprotect("intake/issue-101");
+    let request = serde_json::json!({ "item": format!("{REPO}#{}", pull.number()) });
+    super::asked::call(&den, "item_try", request).await;
+    for _ in 0..3 {
+        den.go_on().await;
+    }
+    assert_eq!(pull.head(), to.as_str());
+    assert_eq!((den.tasks(pull.number()).await.len(), den.item(pull.number()).await.attempts.spent), (1, 1));
 }

@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use chrono::Duration;
 use steward_core::store::effects::State;
+use steward_core::store::engine_tasks::Decided;
 use steward_rules::power::EffectClass;
 
 use super::*;
@@ -30,6 +31,19 @@ fn child_tick() {
     });
 }
 
+/// Lets another process do the next tick, which dies at this step; the signal that ended it.
+fn killed_at(den: &Den, step: &str) -> Option<i32> {
+    let status = Command::new(std::env::current_exe().unwrap())
+        .args(["engine_loop::kill::child_tick", "--exact", "--nocapture"])
+        .env(CHILD, den.desk.home.data_dir())
+        .env(NOW, den.desk.now().to_rfc3339())
+        .env("STEWARD_FAIL", step)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    status.unwrap().signal()
+}
+
 #[tokio::test]
 async fn a_process_killed_between_wanting_and_remembering_wants_nothing_twice() {
     for (step, wanted) in [("engine_wanting", 0), ("engine_wanted", 1)] {
@@ -38,16 +52,7 @@ async fn a_process_killed_between_wanting_and_remembering_wants_nothing_twice() 
         den.app().check(&pull.head(), "check").fails();
         den.tick().await;
         den.desk.pass(Duration::seconds(121));
-        let status = Command::new(std::env::current_exe().unwrap())
-            .args(["engine_loop::kill::child_tick", "--exact", "--nocapture"])
-            .env(CHILD, den.desk.home.data_dir())
-            .env(NOW, den.desk.now().to_rfc3339())
-            .env("STEWARD_FAIL", step)
-            .stdout(Stdio::null())
-            .stderr(Stdio::null())
-            .status()
-            .unwrap();
-        assert_eq!(status.signal(), Some(9), "{step} was never reached");
+        assert_eq!(killed_at(&den, step), Some(9), "{step} was never reached");
         assert_eq!(den.effects(EffectClass::RerunCheck).await.len(), wanted, "{step}");
         den.tick().await;
         den.send().await;
@@ -56,5 +61,30 @@ async fn a_process_killed_between_wanting_and_remembering_wants_nothing_twice() 
         let asked = den.effects(EffectClass::RerunCheck).await;
         assert_eq!((asked.len(), asked[0].state), (1, State::Done), "{step}: {asked:?}");
         assert_eq!(den.writes().len(), 1, "{step}: {:?}", den.writes());
+    }
+}
+
+#[tokio::test]
+async fn a42_a_process_killed_between_the_comment_and_the_close_of_an_issue_says_it_once_and_closes_it() {
+    for step in ["engine_wanting", "engine_wanted"] {
+        let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+        let issue = den.app().open_issue("maria", "add a", "please").label("data:add-work");
+        den.tick().await;
+        den.later(Duration::minutes(31)).await;
+        let answer = Decided::AlreadyPresent { ids: vec!["a".to_owned()], evidence: "a is there".to_owned() };
+        den.answers(issue.number(), answer).await;
+        den.tick().await;
+        den.send().await;
+        assert_eq!((issue.comments().len(), issue.is_open()), (1, true), "{step}");
+        // Its next tick wants the close, and does not live to remember it.
+        assert_eq!(killed_at(&den, step), Some(9), "{step} was never reached");
+        for _ in 0..3 {
+            den.tick().await;
+            den.send().await;
+        }
+        let closes = den.effects(EffectClass::CloseIssue).await;
+        assert_eq!((closes.len(), closes[0].state), (1, State::Done), "{step}: {closes:?}");
+        assert_eq!((issue.comments().len(), issue.is_open()), (1, false), "{step}");
+        assert_eq!(den.writes().len(), 2, "{step}: {:?}", den.writes());
     }
 }

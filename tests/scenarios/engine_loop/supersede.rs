@@ -15,7 +15,7 @@ use super::*;
 
 impl Den {
     /// A commit over `head` in our own clone, with this file in it.
-    fn made(&self, head: &str, path: &str, text: &str) -> Sha {
+    pub(super) fn made(&self, head: &str, path: &str, text: &str) -> Sha {
         let ctx = &self.desk.ctx;
         let clone =
             BareClone::open_alone(&ctx.git().unwrap(), &ctx.home.clones(), &self.desk.host(), &name())

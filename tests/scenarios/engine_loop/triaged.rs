@@ -6,6 +6,7 @@ use std::path::Path;
 use chrono::Duration;
 use serde_json::{Value, json};
 use steward_core::store::engine_tasks::ItemKind::Issue;
+use steward_core::store::inbox::Kind;
 use steward_kit::claude;
 use steward_kit::git::Repo;
 use steward_kit::model::{ScriptedModel, Turn};
@@ -112,6 +113,38 @@ async fn an_issue_that_wants_a_change_gets_a_pull_request_that_merges_and_closes
     assert_eq!((issue.is_open(), closings(&issue), issue.comments().len()), (false, 1, 1));
     assert_eq!(issue.close_reason().as_deref(), Some("completed"));
     assert_eq!(den.tasks_of(number).await, 1);
+    den.desk.world.assert_contract();
+}
+
+#[tokio::test]
+async fn a_pull_request_for_an_issue_that_a_person_closes_is_a_refusal_and_is_listed_until_somebody_speaks() {
+    let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let den = Den::walled(folder.path()).await;
+    let issue = den.asks("add epsilon", "Please add epsilon.");
+    let number = issue.number();
+    let turns = |text: &str| {
+        let change = decide(json!({"decision": "change", "note": "Adds epsilon."}));
+        vec![get_task(), write("/review/tree/data/works/e.json", text), change, done()]
+    };
+    den.triaged_by(&program, number, turns("{\"epsilon\": {\"v\": 5}}\n"), TaskEnd::Pushed).await;
+    let ours = den.app().pull(den.desk.open(REPO).await.0[0] as u64);
+    ours.close("maria");
+    for _ in 0..3 {
+        den.later(Duration::hours(25)).await;
+        den.steps(1).await;
+    }
+    assert_eq!((den.step_of(number).await.as_str(), den.tasks_of(number).await), ("turned_down", 1));
+    assert!(issue.is_open() && !ours.is_open() && issue.comments().is_empty());
+    let listed = den.entries(Kind::Stuck).await;
+    assert_eq!(listed.len(), 1, "{listed:?}");
+    assert!(listed[0].title.contains(&format!("#{}", ours.number())), "{}", listed[0].title);
+
+    issue.comment("maria", "With the year, please.");
+    den.triaged_by(&program, number, turns("{\"epsilon\": {\"v\": 6}}\n"), TaskEnd::Pushed).await;
+    assert_eq!(den.entries(Kind::Stuck).await, []);
+    let (open, _) = den.desk.open(REPO).await;
+    assert!(open.len() == 1 && open[0] as u64 != ours.number(), "another one, of its own number: {open:?}");
     den.desk.world.assert_contract();
 }
 

@@ -138,6 +138,12 @@ impl<'w> RepoVerbs<'w> {
         self
     }
 
+    /// Takes the rule of a branch away.
+    pub fn unprotect(&self, branch: &str) {
+        self.change(|repo| repo.protections.remove(branch));
+        self.state().repo(&self.name).guard_pushes();
+    }
+
     /// Switches a way of merging off: `merge`, `squash` or `rebase`.
     pub fn refuse_method(self, method: &str) -> Self {
         self.change(|repo| repo.refused_methods.insert(method.to_owned()));

@@ -78,6 +78,16 @@ pub fn issue(step: &IssueStep) -> (&'static str, String) {
     }
 }
 
+/// The state of an issue of which a person turned the answer down: its slug, and a sentence.
+pub fn turned_down() -> (&'static str, String) {
+    ("turned_down", "the answer was turned down, and nobody has said anything since".to_owned())
+}
+
+/// The state of an issue whose pull request a person closed.
+pub fn pull_closed(pull: PullNumber) -> String {
+    format!("a person closed #{pull}, which was made for it, and nobody has said anything since")
+}
+
 /// An item that failed so often that a person should look.
 pub fn stuck(number: i64, failures: u32, evidence: Option<&str>) -> String {
     let last = evidence.and_then(|text| text.trim_end().lines().last()).map(line);

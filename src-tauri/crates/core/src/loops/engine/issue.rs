@@ -7,7 +7,7 @@ use steward_rules::engine::retry::News;
 use steward_rules::engine::triage::{
     IssueMemory, IssueObs, IssueStep, Own, issue_of_branch, spoke_after, step,
 };
-use steward_rules::ids::PullRef;
+use steward_rules::ids::{PullNumber, PullRef};
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::reading::Reading;
 use steward_rules::untrusted::Untrusted;
@@ -21,9 +21,10 @@ use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, NewTask, Piece, TaskRow, What};
 use crate::store::issues::IssueRow;
+use crate::store::pulls::{self, PullState};
 use crate::store::{Durability, StoreError, effects, engine, observations, settings};
 
-/// Longest text of one piece of evidence, in characters.
+/// Longest text of one piece of evidence, in bytes; its begin counts most.
 const PIECE_MOST: usize = 20_000;
 /// Comments that go into the evidence, the newest ones.
 const COMMENTS: usize = 30;
@@ -156,11 +157,22 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
         }
     }
     told(tick, item, &next);
+    item.stopped = None;
     if tick.known.mode == Mode::Observe {
         return Ok(());
     }
-    let is_free = !is_under_way(item, &journal, &tasks) && !is_turned_down(tick, item, &seen, &journal);
-    if next == IssueStep::Triage && is_fresh && is_free {
+    if matches!(next, IssueStep::Triage | IssueStep::Backoff { .. })
+        && let Some(no) = turned_down(tick, item, &seen, &journal).await?
+    {
+        let (decision, state) = say::turned_down();
+        item.decision = decision.to_owned();
+        item.state = match no {
+            TurnedDown::Answer => state,
+            TurnedDown::Pull(pull) => say::pull_closed(pull),
+        };
+        item.not_before = None;
+        item.stopped = matches!(no, TurnedDown::Pull(_)).then(|| item.state.clone());
+    } else if next == IssueStep::Triage && is_fresh && !is_under_way(item, &journal, &tasks) {
         triage(tick, row, item).await?;
     }
     Ok(())
@@ -188,19 +200,38 @@ fn is_word_after(tick: &Tick<'_>, seen: &IssueObs, at: DateTime<Utc>) -> bool {
     tick.account.is_some_and(|account| spoke_after(seen, tick.own(account), at))
 }
 
-/// True when the person turned the last answer down, and neither asked for another try nor was anything said
-/// on the issue since.
-fn is_turned_down(tick: &Tick<'_>, item: &ItemRow, seen: &IssueObs, journal: &[EffectRow]) -> bool {
+/// Why no agent is asked anew about an issue: a person turned down what Steward made of it, and neither asked
+/// for another try nor was anything said on the issue since.
+enum TurnedDown {
+    Answer,
+    /// Its pull request was closed without a merge.
+    Pull(PullNumber),
+}
+
+async fn turned_down(
+    tick: &Tick<'_>,
+    item: &ItemRow,
+    seen: &IssueObs,
+    journal: &[EffectRow],
+) -> Result<Option<TurnedDown>, StoreError> {
     use EffectClass as C;
+    let stands =
+        |at: DateTime<Utc>| item.try_at.is_none_or(|tried| tried <= at) && !is_word_after(tick, seen, at);
     let of_answer = |row: &&EffectRow| {
         matches!(row.class, C::OpenPr | C::CommentIssue | C::Label | C::CloseIssue)
             && row.outcome_at.is_some()
     };
     let last = journal.iter().filter(of_answer).max_by_key(|row| (row.outcome_at, row.id));
-    let Some((row, at)) = last.and_then(|row| Some((row, row.outcome_at?))) else { return false };
-    row.state == State::Dismissed
-        && item.try_at.is_none_or(|tried| tried <= at)
-        && !is_word_after(tick, seen, at)
+    if let Some((row, at)) = last.and_then(|row| Some((row, row.outcome_at?)))
+        && row.state == State::Dismissed
+        && stands(at)
+    {
+        return Ok(Some(TurnedDown::Answer));
+    }
+    let (id, name, branch) = (tick.known.repository.id, tick.place.name.clone(), branch_of(seen.number));
+    let ours = tick.ctx.store.read(move |tx| pulls::of_branch(tx, id, &name, &branch)).await?;
+    let closed = ours.first().filter(|ours| ours.state == PullState::Closed && stands(ours.updated_at));
+    Ok(closed.map(|ours| TurnedDown::Pull(ours.number)))
 }
 
 /// True when the open pull requests that a reading names are still open.
@@ -288,7 +319,12 @@ fn told(tick: &Tick<'_>, item: &mut ItemRow, next: &IssueStep) {
 /// Queues the triage of an issue.
 async fn triage(tick: &mut Tick<'_>, row: &IssueRow, item: &ItemRow) -> Result<(), StoreError> {
     let Some(evidence) = evidence(tick, row.number).await else { return Ok(()) };
-    let Some(base) = tick.base_now() else { return Ok(()) };
+    let base = match tick.base_now() {
+        Some(base) => Some(base),
+        // The look shows the default branch alone.
+        None => after::ends_at(tick, &tick.place.policy.base).await?,
+    };
+    let Some(base) = base else { return Ok(()) };
     let branch = branch_of(row.number);
     let new = NewTask {
         repository: tick.known.repository.id,
@@ -313,7 +349,7 @@ async fn evidence(tick: &Tick<'_>, number: i64) -> Option<Vec<Piece>> {
     let open = forge::open(tick.ctx, &tick.place.host, &tick.place.name).await.ok()?;
     let issue = open.reader.issue(&tick.place.name, number).await.ok()?.value;
     let comments = open.reader.comments(&tick.place.name, number).await.ok()?;
-    let cut = |text: &str| text.chars().take(PIECE_MOST).collect::<String>();
+    let cut = |text: &str| text[..text.floor_char_boundary(PIECE_MOST)].to_owned();
     let body = issue.body.as_ref().map_or("", |body| body.as_data());
     let mut pieces = vec![Piece {
         what: "the issue".to_owned(),

@@ -110,7 +110,7 @@ fn calls(tick: &Tick<'_>, judged: &[Judged], items: &[KeptItem], prefix: &str) -
             continue;
         }
         let why = item.stopped.clone().or_else(|| listed.get(&item.number).cloned());
-        match why.filter(|_| item.kind == ItemKind::Pr) {
+        match why {
             _ if item.stuck => {
                 let title = say::stuck(item.number, item.attempts.spent, item.evidence.as_deref());
                 call(Kind::Stuck, target(item.kind, item.number), title, "stuck");

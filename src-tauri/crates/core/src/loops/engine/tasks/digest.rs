@@ -114,10 +114,16 @@ pub(super) fn write(row: &TaskRow, around: &Around<'_>) -> Result<Vec<u8>, serde
     };
     loop {
         let written = serde_json::to_vec_pretty(&digest)?;
-        // Escapes may have made it longer than the texts are: the last piece goes until it fits.
-        if written.len() <= DIGEST_MOST || (digest.evidence.pop().is_none() && digest.change.take().is_none())
-        {
+        if written.len() <= DIGEST_MOST {
             return Ok(written);
+        }
+        // Escapes may have made it longer than the texts are: what was said first goes first, and what it is all
+        // about stays longest.
+        match digest.evidence.len() {
+            0 if digest.change.take().is_none() => return Ok(written),
+            0 => {}
+            1 => drop(digest.evidence.pop()),
+            _ => drop(digest.evidence.remove(1)),
         }
     }
 }
