@@ -589,6 +589,25 @@ fn sent(seconds_ago: i64) -> Trace {
     Trace { intended_at: Some(now() - Duration::seconds(seconds_ago)), ..trace() }
 }
 
+/// What is asked for is written in its own words when it is confirmed whole, however that was written.
+#[rstest]
+#[case::wider(&["bots/"], &["bots/", "bots/a/*"], &["bots/"])]
+#[case::said_twice(&["bots/", "bots/a/*"], &["bots/"], &["bots/", "bots/a/*"])]
+#[case::part(&["bots/", "x/y"], &["bots/a/*", "x/"], &["bots/a/*", "x/y"])]
+#[case::alike(&["bots/"], &["bots/**"], &["bots/"])]
+#[case::apart(&["steward/*"], &["bots/"], &[])]
+fn caps_that_are_allowed_whole_stay_as_written(
+    #[case] asked: &[&str],
+    #[case] confirmed: &[&str],
+    #[case] expected: &[&str],
+) {
+    let caps = |globs: &[&str]| Caps {
+        push_allowed: globs.iter().map(|&glob| glob.to_owned()).collect(),
+        ..Caps::default()
+    };
+    assert_eq!(caps(asked).meet(&caps(confirmed)), caps(expected));
+}
+
 #[test]
 fn a_larger_cap_waits_and_a_narrower_path_does_not() {
     use steward_rules::engine::policy::{Policy, Preset};

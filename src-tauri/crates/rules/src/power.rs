@@ -255,7 +255,7 @@ pub struct Widening {
 pub fn pending(asked: &PowerSet, confirmed: &PowerSet) -> Vec<Widening> {
     let mut lines = Vec::new();
     for (key, wanted) in &asked.repositories {
-        let now = confirmed.repositories.get(key).map(|power| power.meet(wanted)).unwrap_or_default();
+        let now = confirmed.repositories.get(key).map(|power| wanted.meet(power)).unwrap_or_default();
         let name = key.strip_prefix("github.com/").unwrap_or(key);
         if now.mode() != wanted.mode() {
             lines.push(Widening {

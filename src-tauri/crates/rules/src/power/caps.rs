@@ -45,12 +45,16 @@ impl Caps {
         }
     }
 
-    /// What both allow.
+    /// What both allow, in the patterns of `self` where they suffice: what lies within one of those adds
+    /// nothing, so that caps which are allowed whole stay as they are written.
     pub fn meet(&self, other: &Self) -> Self {
         let both = |a: &BTreeSet<String>, b: &BTreeSet<String>, is_covered: Covers| {
-            let of_a = a.iter().filter(|pattern| is_covered(pattern, b));
-            let of_b = b.iter().filter(|pattern| is_covered(pattern, a));
-            of_a.chain(of_b).cloned().collect()
+            let mut kept: BTreeSet<String> =
+                a.iter().filter(|pattern| is_covered(pattern, b)).cloned().collect();
+            let narrower = b.iter().filter(|pattern| is_covered(pattern, a) && !is_covered(pattern, &kept));
+            let narrower: Vec<String> = narrower.cloned().collect();
+            kept.extend(narrower);
+            kept
         };
         Self {
             merge_max_entries: self.merge_max_entries.min(other.merge_max_entries),
