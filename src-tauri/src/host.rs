@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use steward_core::api::error::{ApiError, ErrorCode};
-use steward_core::api::{Api, Hosted, dispatch};
+use steward_core::api::{Api, Hosted, dispatch, listen};
 use steward_core::home::Home;
 use steward_core::lock::HolderKind;
 use steward_rules::caller::Caller;
@@ -22,7 +22,11 @@ const AGAIN: Duration = Duration::from_secs(2);
 
 /// What the window's commands go to.
 #[derive(Default)]
-pub struct Host(Mutex<Held>);
+pub struct Host {
+    held: Mutex<Held>,
+    /// Open while this process holds the runtime and the person wants it.
+    door: listen::Switch,
+}
 
 #[derive(Default)]
 struct Held {
@@ -34,7 +38,7 @@ struct Held {
 
 impl Host {
     fn held(&self) -> std::sync::MutexGuard<'_, Held> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The open core, or why there is none.
@@ -63,6 +67,9 @@ impl Host {
     /// Lets the runtime go; seats end, what they did is kept.
     pub async fn stop(&self) {
         let runtime = self.held().runtime.take();
+        if let Ok(api) = self.api() {
+            self.door.shut(&api).await;
+        }
         if let Some(runtime) = runtime {
             runtime.stop().await;
         }
@@ -99,13 +106,16 @@ async fn open() -> Result<Api, ApiError> {
 }
 
 /// Holds the runtime as soon as nobody else does.
-async fn hold_runtime(app: &AppHandle, api: &Api) {
+async fn hold_runtime(app: &AppHandle, api: &Arc<Api>) {
     let sink = Arc::new(notices::start(app));
     let mut known = String::new();
     loop {
         match api.host_runtime(HolderKind::Desktop, sink.clone()).await {
             Ok(runtime) => {
-                app.state::<Host>().held().runtime = Some(runtime);
+                let host = app.state::<Host>();
+                host.held().runtime = Some(runtime);
+                host.door.settle(api).await;
+                window::topic(app, listen::TOPIC);
                 window::topic(app, "status");
                 tray::refresh(app).await;
                 return;
@@ -121,7 +131,8 @@ async fn hold_runtime(app: &AppHandle, api: &Api) {
     }
 }
 
-async fn pass_on_topics(app: &AppHandle, api: &Api) {
+async fn pass_on_topics(app: &AppHandle, api: &Arc<Api>) {
+    let host = app.state::<Host>();
     let mut topics = api.topics();
     let mut turn = tokio::time::interval(LISTEN);
     turn.set_missed_tick_behavior(MissedTickBehavior::Delay);
@@ -129,6 +140,10 @@ async fn pass_on_topics(app: &AppHandle, api: &Api) {
         turn.tick().await;
         let changed = topics.changed().await;
         for name in &changed {
+            let is_holder = host.held().runtime.is_some();
+            if name == listen::TOPIC && is_holder {
+                host.door.settle(api).await;
+            }
             window::topic(app, name);
         }
         if !changed.is_empty() {

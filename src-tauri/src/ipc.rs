@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 use steward_core::api::error::{ApiError, ErrorCode};
+use steward_core::api::http::token_of;
 use tauri::{AppHandle, State, Url};
 use tauri_plugin_clipboard_manager::ClipboardExt;
 use tauri_plugin_dialog::DialogExt;
@@ -22,6 +23,16 @@ pub async fn copy_text(app: AppHandle, text: String) -> Result<(), ApiError> {
     app.clipboard().write_text(text).map_err(|error| {
         ApiError::new(ErrorCode::Internal, format!("the clipboard did not take the text: {error}"))
             .hint("select the text and copy it yourself")
+    })
+}
+
+/// Puts the token of the HTTP door on the clipboard. It goes through no window.
+#[tauri::command]
+pub async fn copy_http_token(app: AppHandle, host: State<'_, Host>) -> Result<(), ApiError> {
+    let token = token_of(host.api()?.home())?;
+    app.clipboard().write_text(token).map_err(|error| {
+        ApiError::new(ErrorCode::Internal, format!("the clipboard did not take the token: {error}"))
+            .hint("read the file `http-token` in the data folder")
     })
 }
 

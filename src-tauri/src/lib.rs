@@ -37,6 +37,7 @@ pub fn run() -> ExitCode {
         .manage(quit::Quitting::default())
         .invoke_handler(tauri::generate_handler![
             ipc::call,
+            ipc::copy_http_token,
             ipc::copy_text,
             ipc::open_external,
             ipc::pending_target,

@@ -24,6 +24,7 @@ mod github_client;
 mod hostile;
 mod keychain;
 mod landed;
+mod listen;
 mod lock;
 mod observer;
 mod pulls;

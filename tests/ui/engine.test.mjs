@@ -123,6 +123,86 @@ test("the shadow run says that nothing was merged yet, and proposes nothing", as
   await page.getByText("Close").click();
 });
 
+test("a shadow run says how far it is, and is stopped with what it read", async () => {
+  await bridge.world("merges");
+  await page.goto(`${served.url}/?whole#/repository/octo/app`);
+  await page.getByTestId("shadow-run").click();
+  await page.getByText("of the last 3 merges").waitFor();
+  assert.equal(await page.locator("[data-testid=shadow-dialog] rect").count(), 3);
+  await walk("engine-shadow-whole");
+  await page.getByTestId("shadow-close").click();
+
+  await bridge.world("slow");
+  await page.getByTestId("shadow-run").click();
+  await page.getByText("1 of 3 merges read").waitFor();
+  await walk("engine-shadow-progress");
+  const asked = Date.now();
+  await page.getByTestId("shadow-stop").click();
+  await page.getByTestId("shadow-ended").waitFor();
+  assert.ok(Date.now() - asked < 2_000, "stopped at once, and not when GitHub answers");
+  assert.match((await page.getByTestId("shadow-ended").textContent()) ?? "", /1 of 3 merges/);
+  assert.equal(await page.locator("[data-testid=shadow-dialog] rect").count(), 1);
+  await bridge.world("calm");
+
+  await page.getByTestId("shadow-close").click();
+});
+
+test("proposed checks are chosen, shown as a difference, and written", async () => {
+  const file = join(bridge.folder, "home", "config.yaml");
+  const before = await readFile(file, "utf8");
+  await page.goto(`${served.url}/?checks#/repository/octo/app`);
+  await page.getByTestId("shadow-run").click();
+  await page.getByTestId("shadow-checks").click();
+  await page.getByTestId("edit-none").waitFor();
+  await page.getByTestId("check-name").fill("lint");
+  await page.getByTestId("check-add").click();
+  await page.locator("[data-side=added]").waitFor();
+  await walk("engine-checks");
+  assert.equal(await readFile(file, "utf8"), before, "what is shown is not written yet");
+  await page.getByTestId("checks-save").click();
+  await page.getByTestId("checks-dialog").waitFor({ state: "detached" });
+  assert.equal(
+    await readFile(file, "utf8"),
+    before.replace("[build, test]", "[build, test, lint]"),
+    "nothing else has changed",
+  );
+});
+
+test("a mode shows what it changes in the file, and what of it waits", async () => {
+  await page.goto(`${served.url}/?mode#/repository/octo/app`);
+  await page.getByTestId("set-mode").click();
+  await page.getByTestId("edit-at-once").waitFor();
+  await page.getByTestId("mode-act").check();
+  await page.getByTestId("act-merge").check();
+  await page.getByTestId("edit-pending").waitFor();
+  await page.getByText("act: [merge]").waitFor();
+  await walk("engine-mode");
+  await page.getByText("Cancel").click();
+});
+
+test("an item has a card of its own, and what is gone says so", async () => {
+  await page.goto(`${served.url}/?card#/inbox/item/octo/app/pr-2`);
+  await page.getByTestId("item-card").waitFor();
+  assert.match((await page.getByTestId("item-attempts").textContent()) ?? "", /no attempt/);
+  assert.equal(await page.getByTestId("try-now").count(), 0, "nothing of it waits for a time");
+  await walk("engine-card");
+  await page.getByTestId("item-why").click();
+  await page.getByTestId("step-required_checks").waitFor();
+  await page.goto(`${served.url}/?gone#/inbox/item/octo/app/pr-999`);
+  await page.getByText("octo/app#999 is not followed any more").waitFor();
+  await walk("engine-card-gone");
+});
+
+test("a limit in the middle of a shadow run leaves what was read, and says what to do", async () => {
+  await bridge.world("limited_on_the_way");
+  await page.goto(`${served.url}/?limit#/repository/octo/app`);
+  await page.getByTestId("shadow-run").click();
+  await page.getByText("1 of 3 merges were read").waitFor();
+  assert.equal(await page.locator("[data-testid=shadow-dialog] rect").count(), 1);
+  await walk("engine-shadow-limited");
+  await page.getByTestId("shadow-close").click();
+});
+
 test("nothing went out, GitHub's own description was kept, and the window never complained", async () => {
   const { effects } = await bridge.call("effect_list", { open: false, limit: 10 });
   assert.deepEqual(effects, []);

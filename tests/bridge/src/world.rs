@@ -16,6 +16,8 @@ use steward_github_double::{Fault, RepoVerbs, Retry, World};
 /// The person whose token the home has.
 const OCTO: &str = "octo";
 
+const ONE_PULL: &str = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
+
 /// A body in which nothing is missing.
 const BODY: &str = "## What changed\n\nThe key.\n\n## Validated\n\nThe tests.\n\n\
                     ## Not done / not verified\n\nOther servers.\n";
@@ -127,6 +129,31 @@ fn act(world: &World, name: &str, asked: &Asked) -> Result<Value> {
             json!(repo().push(&asked.branch, "fix: once more", &[("src/more.rs", "pub fn more() {}\n")]))
         }
         "merge" => json!(repo().pull(asked.pull).merge(OCTO)),
+        "merges" => {
+            let app = repo();
+            for work in ["one", "two", "three"] {
+                let branch = format!("done/{work}");
+                app.commit(&branch, &format!("feat: {work}"))
+                    .from("main")
+                    .write(&format!("src/{work}.rs"), "pub fn done() {}\n")
+                    .push();
+                let pull = app.open_pull("maria", &branch, &format!("Add {work}")).body(BODY);
+                app.check(&pull.head(), "build").succeeds();
+                app.check(&pull.head(), "test").succeeds();
+                pull.merge_by(OCTO, "squash");
+            }
+            Value::Null
+        }
+        // The second pull request that is asked for comes late, or meets a limit.
+        "slow" => {
+            world.when(ONE_PULL).after(1).always().answers(Fault::Slow(Duration::from_secs(60)));
+            Value::Null
+        }
+        "limited_on_the_way" => {
+            let fault = Fault::Secondary { status: 403, retry: Retry::Seconds(600) };
+            world.when(ONE_PULL).after(1).always().answers(fault);
+            Value::Null
+        }
         "offline" => {
             world.when("*").always().answers(Fault::Cut);
             Value::Null

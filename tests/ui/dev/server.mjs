@@ -27,6 +27,14 @@ const entries = [
 /** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
 const history = [];
 
+/** @type {import("../../../ui/src/api/generated/ListenView").ListenView} */
+const door = {
+  on: false,
+  port: 7437,
+  address: null,
+  problem: null,
+  tokenFile: "~/.local/share/steward/http-token",
+};
 let shadowRun = { running: false, read: 0, of: 0, stopped: false };
 
 /** @param {string} topic */
@@ -277,6 +285,10 @@ const answers = {
   agent_report: () => agent,
   config_check: () => config,
   doctor: () => doctor,
+  listen_show: () => door,
+  listen_set: ({ on, port }) =>
+    Object.assign(door, { on, port, address: on ? `http://127.0.0.1:${port || 40123}` : null }),
+  listen_token_renew: () => ({ message: "a new token stands in the file" }),
   pause: ({ why }) => {
     Object.assign(status, { state: "paused", paused: { why, since: new Date().toISOString() } });
     say("status");

@@ -36,6 +36,14 @@ export const bridgeHost: Host = {
   async openExternal(url) {
     window.open(url, "_blank", "noopener,noreferrer");
   },
+  async copyHttpToken() {
+    throw new Refusal({
+      code: "refused",
+      message: "a page in a browser is given no token",
+      hint: "read the file `http-token` in the data folder",
+    });
+  },
+  canCopyHttpToken: false,
   async signInFromClipboard() {
     throw new Refusal({
       code: "refused",

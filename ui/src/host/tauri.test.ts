@@ -31,6 +31,18 @@ test("a refusal keeps its code, message and hint", async () => {
   });
 });
 
+test("the token of the HTTP door is copied by the shell, and a refusal keeps its words", async () => {
+  const seen: unknown[] = [];
+  mockIPC((command) => {
+    seen.push(command);
+    if (seen.length > 1) throw { code: "config", message: "others may read it", hint: null };
+  });
+  await tauriHost.copyHttpToken();
+  const refused = await tauriHost.copyHttpToken().catch((error: unknown) => error);
+  expect(seen).toEqual(["copy_http_token", "copy_http_token"]);
+  expect(refused).toMatchObject({ code: "config", message: "others may read it" });
+});
+
 test("topics, targets and dropped files are heard until stopped", async () => {
   mockIPC(() => {}, { shouldMockEvents: true });
   const heard: unknown[] = [];

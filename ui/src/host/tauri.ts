@@ -29,6 +29,14 @@ export const tauriHost: Host = {
   pickFolder: () => invoke<string | null>("pick_folder"),
   canPickFolder: true,
   openExternal: (url) => invoke<void>("open_external", { url }),
+  async copyHttpToken() {
+    try {
+      await invoke<void>("copy_http_token");
+    } catch (cause) {
+      throw refusal(cause);
+    }
+  },
+  canCopyHttpToken: true,
   async signInFromClipboard(host) {
     try {
       return await invoke<AccountView>("sign_in", { host });

@@ -24,6 +24,9 @@ export interface Host {
   pickFolder(): Promise<string | null>;
   readonly canPickFolder: boolean;
   openExternal(url: string): Promise<void>;
+  /** Puts the token of the HTTP door on the clipboard, which the shell reads; no window holds it. */
+  copyHttpToken(): Promise<void>;
+  readonly canCopyHttpToken: boolean;
   /** Signs in with the token on the clipboard, which the shell reads; no window holds it. */
   signInFromClipboard(host: string): Promise<AccountView>;
   readonly canSignIn: boolean;

@@ -12,6 +12,8 @@ export type Script = {
   /** Every call that was made, in order. */
   calls: { name: CommandName; request: unknown }[];
   copied: string[];
+  /** How often the token of the HTTP door was put on the clipboard. */
+  tokensCopied: number;
   /** Pages opened in the browser. */
   opened: string[];
   /** Hosts that were signed in to from the clipboard. */
@@ -29,6 +31,7 @@ export function script(answers: Answers): Script {
   const made: Script = {
     calls: [],
     copied: [],
+    tokensCopied: 0,
     opened: [],
     signedIn: [],
     signIn: null,
@@ -60,6 +63,10 @@ export function script(answers: Answers): Script {
     async openExternal(url) {
       made.opened.push(url);
     },
+    async copyHttpToken() {
+      made.tokensCopied += 1;
+    },
+    canCopyHttpToken: true,
     async signInFromClipboard(wanted) {
       made.signedIn.push(wanted);
       if (!made.signIn) throw new Error("this test did not expect a sign-in");

@@ -41,6 +41,8 @@ import type { ItemBy } from "./ItemBy";
 import type { ItemList } from "./ItemList";
 import type { ItemPage } from "./ItemPage";
 import type { ItemView } from "./ItemView";
+import type { ListenSet } from "./ListenSet";
+import type { ListenView } from "./ListenView";
 import type { NeedAnswer } from "./NeedAnswer";
 import type { NeedDrop } from "./NeedDrop";
 import type { NeedList } from "./NeedList";
@@ -150,6 +152,9 @@ export interface Commands {
   engine_shadow_stop: { request: RepositoryByName; response: Done };
   repository_offers: { request: Nothing; response: OfferPage };
   doctor: { request: Nothing; response: DoctorView };
+  listen_show: { request: Nothing; response: ListenView };
+  listen_set: { request: ListenSet; response: ListenView };
+  listen_token_renew: { request: Nothing; response: Done };
   effect_list: { request: EffectList; response: EffectPage };
   effect_show: { request: ById; response: EffectView };
   effect_send: { request: EffectSend; response: EffectView };

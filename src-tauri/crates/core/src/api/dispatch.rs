@@ -2,8 +2,8 @@
 
 use super::error::{ApiError, ErrorCode};
 use super::{
-    Api, accounts, board, checks, effects, engine, hooks, inbox, offers, questions, repositories, reviews,
-    roster, settings, shadow, system, tasks, tries, workspaces,
+    Api, accounts, board, checks, effects, engine, hooks, inbox, listen, offers, questions, repositories,
+    reviews, roster, settings, shadow, system, tasks, tries, workspaces,
 };
 use super::{policy, requests as rq, views as v};
 
@@ -66,6 +66,9 @@ macro_rules! commands {
             engine_shadow_stop: RepositoryByName => Done = shadow::stop,
             repository_offers: Nothing => OfferPage = offers::list,
             doctor: Nothing => DoctorView = system::doctor,
+            listen_show: Nothing => ListenView = listen::show,
+            listen_set: ListenSet => ListenView = listen::set,
+            listen_token_renew: Nothing => Done = listen::renew_token,
             effect_list: EffectList => EffectPage = effects::list,
             effect_show: ById => EffectView = effects::show,
             effect_send: EffectSend => EffectView = effects::send,

@@ -28,6 +28,7 @@ use super::error::{ApiError, ErrorCode};
 use super::requests::Nothing;
 use super::views::RuntimeState;
 use super::{Api, board, system};
+use crate::home::Home;
 
 /// Connections that are served at once; the next one waits.
 const AT_ONCE: usize = 16;
@@ -255,6 +256,25 @@ fn answer(status: StatusCode, body: &Value) -> Response<Full<Bytes>> {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
+}
+
+/// The token that `POST` wants, made when there is none. It is the person's alone: no window and no command
+/// shows it.
+pub fn token_of(home: &Home) -> Result<String, ApiError> {
+    token(&home.http_token())
+}
+
+/// Puts a new token in the place of the old one.
+pub(super) fn renew_token(home: &Home) -> Result<(), ApiError> {
+    let path = home.http_token();
+    match std::fs::remove_file(&path) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(ApiError::new(ErrorCode::Config, format!("{}: {error}", path.display()))
+                .hint("remove the file; the next start makes a new one"));
+        }
+        Ok(()) | Err(_) => {}
+    }
+    token(&path).map(drop)
 }
 
 /// The token of the data folder, made when there is none. One that others can read is none.

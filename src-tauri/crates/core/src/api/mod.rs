@@ -15,6 +15,7 @@ mod failures;
 pub mod hooks;
 pub mod http;
 pub mod inbox;
+pub mod listen;
 mod look;
 pub mod offers;
 pub mod policy;
@@ -57,6 +58,7 @@ pub struct Api {
     caller: Caller,
     own: tokio::sync::Mutex<Option<runtime::OwnReview>>,
     shadows: shadow::Runs,
+    listening: listen::Standing,
 }
 
 impl Api {
@@ -90,7 +92,13 @@ impl Api {
 
     /// The same over a context that is there already.
     pub fn of(ctx: Ctx, caller: Caller) -> Self {
-        Self { ctx, caller, own: tokio::sync::Mutex::default(), shadows: shadow::Runs::default() }
+        Self {
+            ctx,
+            caller,
+            own: tokio::sync::Mutex::default(),
+            shadows: shadow::Runs::default(),
+            listening: listen::Standing::default(),
+        }
     }
 
     /// The same for a call from this tmux pane: in a pane of the roster nobody is taken for a person

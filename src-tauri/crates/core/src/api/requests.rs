@@ -214,6 +214,10 @@ request!(
     }
 );
 request!(
+    /// Turns the HTTP door of the app on or off. Port 0 takes a free one.
+    ListenSet { on: bool, port: u16 }
+);
+request!(
     /// The checks that must be well before a merge.
     RepositoryChecks { name: String, checks: Vec<String> }
 );

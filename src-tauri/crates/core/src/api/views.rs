@@ -353,4 +353,18 @@ view!(
     }
 );
 view!(CheckView { name: String, ok: bool, detail: String, hint: Option<String> });
+view!(
+    /// The HTTP door of the app.
+    ListenView {
+        /// What the person wants; off at first.
+        on: bool,
+        port: u16,
+        /// Where it answers: while this process holds the runtime and the door is open.
+        address: Option<String>,
+        /// Why it does not.
+        problem: Option<StatusReason>,
+        /// The file that holds the token of `POST`.
+        token_file: String,
+    }
+);
 view!(DoctorView { checks: Vec<CheckView>, healthy: bool });
