@@ -5,6 +5,7 @@ mod issues;
 mod kill;
 mod ladder;
 mod merging;
+mod news;
 mod quiet;
 mod report;
 mod stopped;

@@ -285,7 +285,8 @@ fn a_fix_waits_for_its_next_attempt() {
     memory.attempts.next_at = Some(now() + Duration::minutes(1));
     let red = with_check(run("check", 1, "failure", 20));
     let at = memory.attempts.next_at;
-    assert_eq!(waits(&with(&memory, &red)), (WaitFor::Backoff { failures: 2 }, at));
+    let what = Some(Fix::Checks { names: strings(&["check"]), run_ids: vec![100] });
+    assert_eq!(waits(&with(&memory, &red)), (WaitFor::Backoff { failures: 2, what }, at));
     memory.attempts.next_at = Some(now());
     assert!(matches!(with(&memory, &red), Decision::Fix { .. }));
 }

@@ -4,6 +4,7 @@ mod answer;
 mod classify;
 mod drivers;
 mod entries;
+mod fingerprint;
 mod gate;
 mod gate_checks;
 mod gate_labels;

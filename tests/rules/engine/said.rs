@@ -148,7 +148,7 @@ fn every_sentence_of_a_decision() {
         WaitFor::Rerun { names: strings(&["check"]) },
         WaitFor::WorkflowEnd { names: strings(&["check"]) },
         WaitFor::VerdictRetry { n: 2 },
-        WaitFor::Backoff { failures: 3 },
+        WaitFor::Backoff { failures: 3, what: Some(Fix::Flag) },
         WaitFor::Absent { names: strings(&["a", "b", "c", "d"]) },
         WaitFor::Running { names: strings(&["a\u{1b}"]) },
         WaitFor::VerdictAbsent,

@@ -102,6 +102,8 @@ pub enum WaitFor {
     /// The next agent attempt is not due.
     Backoff {
         failures: u32,
+        /// What it will repair; `None` for a rebase.
+        what: Option<Fix>,
     },
     /// Required checks that nobody reported on yet.
     Absent {

@@ -7,6 +7,7 @@ pub mod decision;
 pub mod drivers;
 pub mod entries;
 pub mod facts;
+pub mod fingerprint;
 pub mod flag;
 pub mod hold;
 pub mod json;

@@ -1,8 +1,9 @@
 //! When something is tried again, and what counts as a try (engine.md 6). Jitter is passed in.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::{DateTime, Duration, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
-use sha2::{Digest, Sha256};
 
 use super::policy::{RetryPolicy, VerdictPolicy};
 
@@ -93,8 +94,9 @@ pub struct Attempts {
     /// Attempts that were spent.
     pub spent: u32,
     pub next_at: Option<DateTime<Utc>>,
-    /// Fingerprint of what the last one started from.
-    pub evidence: Option<String>,
+    /// Fingerprints of what the last one started from.
+    #[serde(default)]
+    pub prints: BTreeSet<String>,
     /// The UTC day on which something new last woke it.
     pub woken_on: Option<NaiveDate>,
 }
@@ -114,14 +116,18 @@ impl Attempts {
     /// day. The count stays.
     pub fn wake(&self, news: &News, now: DateTime<Utc>) -> Self {
         let is_news = match news {
-            News::Evidence(fingerprint) => self.evidence.as_ref().is_some_and(|known| known != fingerprint),
+            News::Evidence(prints) => !prints.is_subset(&self.prints),
             News::ForeignPush | News::Word => true,
         };
-        let today = now.date_naive();
-        if !is_news || self.woken_on == Some(today) || self.next_at.is_none_or(|at| at <= now) {
+        if !is_news || !self.may_wake(now) {
             return self.clone();
         }
-        Self { next_at: Some(now), woken_on: Some(today), ..self.clone() }
+        Self { next_at: Some(now), woken_on: Some(now.date_naive()), ..self.clone() }
+    }
+
+    /// True while news would make the next attempt due sooner.
+    pub fn may_wake(&self, now: DateTime<Utc>) -> bool {
+        self.woken_on != Some(now.date_naive()) && self.next_at.is_some_and(|at| at > now)
     }
 
     /// True once it failed so often that a person should look for the cause. It is tried on all the same.
@@ -133,8 +139,8 @@ impl Attempts {
 /// What may make a next attempt due at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum News {
-    /// The fingerprint of what failed now.
-    Evidence(String),
+    /// The fingerprints of what fails now: one that the last attempt did not start from is news.
+    Evidence(BTreeSet<String>),
     /// Somebody other than Steward pushed.
     ForeignPush,
     /// A person said something on the issue.
@@ -174,47 +180,6 @@ pub fn next_verdict(policy: &VerdictPolicy, tried: u32, last_end: DateTime<Utc>)
     }
 }
 
-/// One word for a failure, so that the same failure is known again: the check and the first line of its
-/// log that speaks of an error, without times, ids, numbers and folders.
-pub fn fingerprint(check: &str, log: &str) -> String {
-    let is_error = |line: &&str| {
-        let lower = line.to_lowercase();
-        ["error", "fail", "panic", "fatal", "exception"].iter().any(|word| lower.contains(word))
-    };
-    let first = log.lines().find(is_error).or_else(|| log.lines().find(|line| !line.trim().is_empty()));
-    let mut hash = Sha256::new();
-    hash.update((check.len() as u64).to_be_bytes());
-    hash.update(check);
-    hash.update(normal(first.unwrap_or_default()));
-    hex::encode(hash.finalize())
-}
-
-/// A line without what differs from run to run.
-fn normal(line: &str) -> String {
-    line.split_whitespace()
-        .map(|word| {
-            // Of a path its last component says what it is; the folders before it differ by machine.
-            let word = word.rsplit(['/', '\\']).next().unwrap_or(word);
-            let bare = word.trim_matches(|c: char| !c.is_alphanumeric());
-            let is_id = bare.len() >= 7 && bare.bytes().all(|b| b.is_ascii_hexdigit() || b == b'-');
-            if is_id {
-                return "#".to_owned();
-            }
-            let mut out = String::new();
-            for c in word.chars() {
-                match c {
-                    '0'..='9' if out.ends_with('#') => {}
-                    '0'..='9' => out.push('#'),
-                    c => out.push(c),
-                }
-            }
-            out
-        })
-        .filter(|word| !word.chars().all(|c| matches!(c, '#' | ':' | '-' | '.' | 'T' | 'Z' | '[' | ']')))
-        .collect::<Vec<_>>()
-        .join(" ")
-}
-
 /// True while the last so many results were all without a verdict.
 pub fn verdicts_degraded(has_verdict: &[bool]) -> bool {
     has_verdict.len() >= NO_VERDICTS && has_verdict.iter().rev().take(NO_VERDICTS).all(|has| !has)
@@ -223,7 +188,7 @@ pub fn verdicts_degraded(has_verdict: &[bool]) -> bool {
 /// The failures that so many items share in one tick: each is one incident, diagnosed once, and holds the
 /// re-runs of its kind.
 pub fn incidents(fingerprints: &[(i64, String)]) -> Vec<(String, Vec<i64>)> {
-    let mut by_print: std::collections::BTreeMap<&str, std::collections::BTreeSet<i64>> = Default::default();
+    let mut by_print: BTreeMap<&str, BTreeSet<i64>> = Default::default();
     for (item, print) in fingerprints {
         by_print.entry(print).or_default().insert(*item);
     }

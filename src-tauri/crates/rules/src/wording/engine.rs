@@ -163,7 +163,7 @@ pub fn wait_for(reason: &WaitFor) -> String {
             format!("the workflow must end before it is re-run: {}", lines(names))
         }
         WaitFor::VerdictRetry { n } => format!("no verdict; try {n} is not due"),
-        WaitFor::Backoff { failures } => {
+        WaitFor::Backoff { failures, .. } => {
             format!("after {} the next one is not due", count(*failures as usize, "attempt"))
         }
         WaitFor::Absent { names } => format!("required and not reported: {}", lines(names)),

@@ -1,11 +1,13 @@
 //! What follows from a decision about a pull request: one effect wanted, one task queued, or one review.
 
+use std::collections::BTreeSet;
+
 use steward_rules::checks::Health;
 use steward_rules::deed::Deed;
 use steward_rules::engine::decision::{Decision, Fix, Place};
 use steward_rules::engine::facts::{PrObs, Run};
 use steward_rules::engine::ladder::{self, LogEvidence};
-use steward_rules::engine::{hold, retry};
+use steward_rules::engine::{fingerprint, hold, retry};
 use steward_rules::ids::PullNumber;
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::review::lifecycle::Caller;
@@ -257,15 +259,14 @@ async fn task(
     };
     let (what, evidence) = match what {
         None => (What::Rebase, Vec::new()),
-        Some(Fix::Flag) => (What::Fix { checks: Vec::new(), flag: true }, flagged(&one.seen)),
+        Some(Fix::Flag) => {
+            one.item.attempts.prints = flag_print(&one.seen);
+            (What::Fix { checks: Vec::new(), flag: true }, flagged(&one.seen))
+        }
         Some(Fix::Checks { names, .. }) => {
             let logs = logs(tick, &one.seen, names).await;
             one.item.evidence = logs.iter().rev().find_map(|log| log.excerpt.clone());
-            let prints: Vec<String> = logs
-                .iter()
-                .map(|log| retry::fingerprint(&log.check, log.excerpt.as_deref().unwrap_or_default()))
-                .collect();
-            one.item.attempts.evidence = Some(prints.join(" "));
+            one.item.attempts.prints = prints(&logs);
             (What::Fix { checks: names.clone(), flag: false }, logs.iter().map(piece).collect())
         }
     };
@@ -290,6 +291,23 @@ async fn task(
             tx.topic(engine::TOPIC)
         })
         .await
+}
+
+/// The fingerprints of what a fix starts from. A log that was not read has none.
+pub(super) async fn prints_of(tick: &Tick<'_>, seen: &PrObs, what: &Fix) -> BTreeSet<String> {
+    match what {
+        Fix::Checks { names, .. } => prints(&logs(tick, seen, names).await),
+        Fix::Flag => flag_print(seen),
+    }
+}
+
+fn prints(logs: &[LogEvidence]) -> BTreeSet<String> {
+    let read = |log: &LogEvidence| Some(fingerprint::of_check(&log.check, log.excerpt.as_deref()?));
+    logs.iter().filter_map(read).collect()
+}
+
+fn flag_print(seen: &PrObs) -> BTreeSet<String> {
+    seen.flag.get().ok().map(|findings| fingerprint::of_flag(findings)).into_iter().collect()
 }
 
 fn piece(log: &LogEvidence) -> Piece {
@@ -370,7 +388,7 @@ async fn incidents(
     for (at, names) in &failing {
         for log in logs(tick, &judged[*at].seen, names).await {
             let excerpt = log.excerpt.unwrap_or_default();
-            let print = retry::fingerprint(&log.check, &excerpt);
+            let print = fingerprint::of_check(&log.check, &excerpt);
             let last = excerpt.lines().last().unwrap_or_default();
             said.entry(print.clone())
                 .or_insert_with(|| (log.check.clone(), Untrusted::new(last).one_line(200)));

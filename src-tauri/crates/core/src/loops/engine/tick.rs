@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
 use steward_rules::engine::classify::{Class, classify};
-use steward_rules::engine::decision::{Decision, Listed, WaitFor};
+use steward_rules::engine::decision::{Decision, Listed, Wait, WaitFor};
 use steward_rules::engine::facts::{Compare, PrObs};
 use steward_rules::engine::hold::{self, Round};
 use steward_rules::engine::memory::Memory;
@@ -38,6 +38,8 @@ use crate::store::{Durability, StoreError, effects, engine, engine_items, observ
 const PASSING: Duration = Duration::minutes(2);
 /// How soon what may change without the observer seeing it is read again.
 const UNSEEN: Duration = Duration::minutes(30);
+/// How soon what rests after a failure is read again: another check may have failed beside the known one.
+const NEWS: Duration = Duration::hours(2);
 /// Everything is read whole once a day.
 pub(super) const DAY: Duration = Duration::hours(24);
 
@@ -265,7 +267,11 @@ impl Tick<'_> {
             if reviewed.iter().any(is_reviewed) {
                 memory.reviewed_head = Some(now_seen.head.sha.clone());
             }
-            let decision = assess(&now_seen, &memory, &self.place.policy, self.now);
+            let mut decision = assess(&now_seen, &memory, &self.place.policy, self.now);
+            if is_fresh && self.notice_evidence(&mut item, &now_seen, &decision).await {
+                memory.attempts = item.attempts.clone();
+                decision = assess(&now_seen, &memory, &self.place.policy, self.now);
+            }
             let class = classify(&now_seen, &self.place.policy);
             let judged = Judged {
                 pull: pull.clone(),
@@ -309,10 +315,10 @@ impl Tick<'_> {
                 | WaitFor::VerdictRunning
                 | WaitFor::Incomplete(_) => age >= PASSING,
                 WaitFor::Unbound(_) | WaitFor::Absent { .. } | WaitFor::VerdictAbsent => age >= UNSEEN,
+                WaitFor::Backoff { .. } => age >= NEWS && judged.memory.attempts.may_wake(self.now),
                 WaitFor::Stable { .. }
                 | WaitFor::Sweep { .. }
                 | WaitFor::VerdictRetry { .. }
-                | WaitFor::Backoff { .. }
                 | WaitFor::OtherFailed { .. }
                 | WaitFor::ChangesRequested { .. }
                 | WaitFor::Approvals { .. }
@@ -344,6 +350,22 @@ impl Tick<'_> {
             item.rebases = 0;
             item.unprocessable = 0;
         }
+    }
+
+    /// What fails otherwise than what the last attempt started from makes the next one due (engine.md 6). True
+    /// when it does.
+    async fn notice_evidence(&self, item: &mut ItemRow, seen: &PrObs, decision: &Decision) -> bool {
+        let Decision::Wait(Wait { reason: WaitFor::Backoff { what: Some(what), .. }, .. }) = decision else {
+            return false;
+        };
+        if self.known.mode == Mode::Observe || !item.attempts.may_wake(self.now) {
+            return false;
+        }
+        let prints = act::prints_of(self, seen, what).await;
+        let woken = item.attempts.wake(&News::Evidence(prints), self.now);
+        let is_woken = woken != item.attempts;
+        item.attempts = woken;
+        is_woken
     }
 
     /// Writes the decision into the item's row.

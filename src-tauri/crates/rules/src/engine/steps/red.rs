@@ -5,7 +5,7 @@ use chrono::{DateTime, Utc};
 use super::{Halt, of_check, of_run, shown};
 use crate::checks::Health;
 use crate::engine::checks::Seen;
-use crate::engine::decision::{Decision, Fix, Listed, Missing, Place, WaitFor};
+use crate::engine::decision::{Decision, Fix, Listed, Missing, WaitFor};
 use crate::engine::facts::Run;
 use crate::engine::merge::{Case, Whole};
 use crate::engine::policy::SweepBy;
@@ -144,29 +144,32 @@ fn rebase(case: &Case<'_>, read: &Whole<'_>) -> Halt {
     if case.memory.rebases >= retry::REBASES_AT_MOST {
         return Halt::list(Listed::Rebased { times: case.memory.rebases });
     }
-    task(case, read, Decision::Rebase)
+    task(case, read, None)
 }
 
 fn fix(case: &Case<'_>, what: Fix) -> Halt {
     match case.read.as_ref() {
-        Ok(read) => task(case, read, |place| Decision::Fix { what, place }),
+        Ok(read) => task(case, read, Some(what)),
         Err(missing) => Halt::wait(WaitFor::Incomplete(missing.clone()), None),
     }
 }
 
 /// A fix or rebase, unless nothing may be pushed, the next attempt is not due, or a merge of this tick
 /// moves its branch.
-fn task(case: &Case<'_>, read: &Whole<'_>, decide: impl FnOnce(Place) -> Decision) -> Halt {
+fn task(case: &Case<'_>, read: &Whole<'_>, what: Option<Fix>) -> Halt {
     if case.policy.validate.is_none() {
         return Halt::list(Listed::NoValidator);
     }
     let Some(place) = ladder::place(case.pr, case.policy) else { return Halt::list(Listed::NoBranch) };
     let attempts = &case.memory.attempts;
     if let Some(at) = attempts.next_at.filter(|at| case.now < *at) {
-        return Halt::wait(WaitFor::Backoff { failures: attempts.spent }, Some(at));
+        return Halt::wait(WaitFor::Backoff { failures: attempts.spent, what }, Some(at));
     }
     if hold::defers(&case.memory.merging, ladder::is_swept(read.labels, case.policy)) {
         return Halt::wait(WaitFor::NextTick, None);
     }
-    Halt::new(decide(place))
+    Halt::new(match what {
+        Some(what) => Decision::Fix { what, place },
+        None => Decision::Rebase(place),
+    })
 }
