@@ -13,6 +13,7 @@ mod store;
 mod supersede;
 mod told;
 mod triaged;
+mod verdicts;
 mod walled;
 mod whole;
 

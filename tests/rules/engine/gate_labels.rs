@@ -70,7 +70,7 @@ fn a4_a_verdict_of_another_head_that_came_later_rewrote_the_labels() {
 #[test]
 fn a5_a_skipped_run_hides_no_failed_one() {
     let pr = with_verdict(&[run("verify", 1, "failure", 20), run("verify", 2, "skipped", 5)]);
-    assert_eq!(decide(&pr), Decision::RetryVerify { n: 1 });
+    assert_eq!(decide(&pr), Decision::RetryVerify { run: 900, n: 1 });
     let good = with_verdict(&[run("verify", 1, "success", 20), run("verify", 2, "skipped", 5)]);
     assert!(is_merge(&decide(&good)));
     let only = with_verdict(&[run("verify", 2, "skipped", 5)]);
@@ -95,7 +95,11 @@ fn a6_no_verdict_is_asked_for_again_by_the_schedule_and_then_daily() {
     let step = |memory, ended| assess(&red(ended), &memory, &policy(), now());
     for (count, minutes) in [(0, 10), (1, 30), (2, 60), (3, 60)] {
         let due = step(tried(count, 600), minutes);
-        assert_eq!(due, Decision::RetryVerify { n: count + 1 }, "counted from the end of the last one");
+        assert_eq!(
+            due,
+            Decision::RetryVerify { run: 900, n: count + 1 },
+            "counted from the end of the last one"
+        );
         let early = step(tried(count, 600), minutes - 1);
         let at = Some(now() + Duration::minutes(1));
         assert_eq!(waits(&early), (WaitFor::VerdictRetry { n: count + 1 }, at));
@@ -107,12 +111,12 @@ fn a6_no_verdict_is_asked_for_again_by_the_schedule_and_then_daily() {
     let next_at = now() + Duration::minutes(1);
     let listed_only = listed(&step(tried(4, 2 * day), day - 1));
     assert_eq!(listed_only, Listed::NoVerdict { tries: 4, next_at });
-    assert_eq!(step(tried(4, 2 * day), day), Decision::RetryVerify { n: 5 });
+    assert_eq!(step(tried(4, 2 * day), day), Decision::RetryVerify { run: 900, n: 5 });
     // Another head begins anew.
     let mut other = memory();
     let retries = VerdictRetries { count: 4, last_at: minutes_ago(11) };
     other.verdict_retries.insert(old_head(), retries);
-    assert_eq!(step(other, 11), Decision::RetryVerify { n: 1 });
+    assert_eq!(step(other, 11), Decision::RetryVerify { run: 900, n: 1 });
 }
 
 #[test]
@@ -145,7 +149,7 @@ fn only_success_is_a_verdict() {
     for word in ["failure", "neutral", "cancelled", "timed_out", "action_required", "stale", "tomorrow"] {
         assert_eq!(
             decide(&with_verdict(&[run("verify", 1, word, 20)])),
-            Decision::RetryVerify { n: 1 },
+            Decision::RetryVerify { run: 900, n: 1 },
             "{word}"
         );
     }
@@ -269,27 +273,56 @@ fn a30_a_flag_about_what_the_change_does_not_touch_is_listed() {
 
 #[test]
 fn a_head_without_any_verdict_run_is_listed_after_six_hours_and_asked_for_daily() {
-    let none = with_verdict(&[]);
-    let at = |hours: i64, tried: Option<(u32, i64)>| {
+    // The job was skipped: there is a run to be run again, and no verdict.
+    let skipped = with_verdict(&[run("verify", 1, "skipped", 600)]);
+    let at = |pr: &PrObs, hours: i64, tried: Option<(u32, i64)>| {
         let mut memory = seen_for(Duration::hours(hours));
         if let Some((count, hours)) = tried {
             let retries = VerdictRetries { count, last_at: now() - Duration::hours(hours) };
             memory.verdict_retries.insert(head(), retries);
         }
-        assess(&none, &memory, &policy(), now())
+        assess(pr, &memory, &policy(), now())
     };
-    waits_for(&at(5, None), WaitFor::VerdictAbsent);
+    waits_for(&at(&skipped, 5, None), WaitFor::VerdictAbsent);
     let next_at = now() + Duration::hours(24);
-    assert_eq!(listed(&at(6, None)), Listed::NoVerdict { tries: 0, next_at });
-    assert_eq!(at(30, None), Decision::RetryVerify { n: 1 });
+    assert_eq!(listed(&at(&skipped, 6, None)), Listed::NoVerdict { tries: 0, next_at });
+    assert_eq!(at(&skipped, 30, None), Decision::RetryVerify { run: 900, n: 1 });
     assert_eq!(
-        listed(&at(90, Some((1, 23)))).clone(),
+        listed(&at(&skipped, 90, Some((1, 23)))).clone(),
         Listed::NoVerdict { tries: 1, next_at: now() + Duration::hours(1) }
     );
-    assert_eq!(at(90, Some((1, 24))), Decision::RetryVerify { n: 2 });
+    assert_eq!(at(&skipped, 90, Some((1, 24))), Decision::RetryVerify { run: 900, n: 2 });
     // One that was tried before it was listed.
     let next_at = now() + Duration::hours(23);
-    assert_eq!(listed(&at(7, Some((1, 6)))), Listed::NoVerdict { tries: 1, next_at });
+    assert_eq!(listed(&at(&skipped, 7, Some((1, 6)))), Listed::NoVerdict { tries: 1, next_at });
+}
+
+#[test]
+fn where_no_run_can_be_run_again_for_a_verdict_it_is_listed_and_nothing_is_asked_for() {
+    let at = |pr: &PrObs, hours: i64| assess(pr, &seen_for(Duration::hours(hours)), &policy(), now());
+    let never = with_verdict(&[]);
+    waits_for(&at(&never, 5), WaitFor::VerdictAbsent);
+    let unnumbered = |word: &str| Run { workflow_run: None, ..run("verify", 1, word, 600) };
+    let other = Run { workflow: Some("other.yml".to_owned()), ..run("verify", 1, "skipped", 600) };
+    for pr in [
+        never,
+        with_verdict(&[unnumbered("skipped")]),
+        with_verdict(&[other]),
+        with_verdict(&[run_at(&old_head(), "verify", 1, "skipped", 600)]),
+    ] {
+        for hours in [6, 30, 300] {
+            assert_eq!(listed(&at(&pr, hours)), Listed::NoVerdictRun);
+        }
+    }
+    // One that failed and says no workflow run, which only another app would make.
+    assert_eq!(listed(&at(&with_verdict(&[unnumbered("failure")]), 1)), Listed::NoVerdictRun);
+}
+
+#[test]
+fn the_failed_run_is_run_again_and_not_a_later_one_that_did_nothing() {
+    let failed = Run { workflow_run: Some(7), ..run("verify", 1, "failure", 20) };
+    let skipped = Run { workflow_run: Some(8), ..run("verify", 2, "skipped", 5) };
+    assert_eq!(decide(&with_verdict(&[failed, skipped])), Decision::RetryVerify { run: 7, n: 1 });
 }
 
 #[test]
@@ -310,7 +343,7 @@ fn the_order_of_the_gate_is_the_order_of_its_steps() {
     pr.compare = ready().compare;
     assert_eq!(step(&pr, &memory), Decision::Rerun { run_ids: vec![100] });
     set(&mut pr, "check", "success");
-    assert_eq!(step(&pr, &memory), Decision::RetryVerify { n: 1 });
+    assert_eq!(step(&pr, &memory), Decision::RetryVerify { run: 900, n: 1 });
     pr.verdict_runs = ready().verdict_runs;
     pr.labels = labels(&["bot-intake", "ai-flagged"]);
     assert!(matches!(step(&pr, &memory), Decision::Fix { what: Fix::Flag, .. }));

@@ -179,7 +179,7 @@ fn every_sentence_of_a_decision() {
         Decision::ReviewCode { head: head() },
         Decision::Wait(Wait { reason: WaitFor::Stable { seconds: 120 }, not_before: Some(at) }),
         Decision::Rerun { run_ids: vec![1, 2] },
-        Decision::RetryVerify { n: 2 },
+        Decision::RetryVerify { run: 7, n: 2 },
         Decision::Rebase(Place::Supersede { branch: "steward/pr-1".to_owned() }),
         Decision::Fix { what: Fix::Flag, place: own.clone() },
         Decision::Fix { what: Fix::Checks { names: strings(&["check"]), run_ids: vec![1] }, place: own },
@@ -192,6 +192,7 @@ fn every_sentence_of_a_decision() {
         Decision::ListOnly(Listed::Reviewed),
         Decision::ListOnly(Listed::NoVerdict { tries: 4, next_at: at }),
         Decision::ListOnly(Listed::NoVerdict { tries: 1, next_at: at }),
+        Decision::ListOnly(Listed::NoVerdictRun),
         Decision::ListOnly(Listed::FlagElsewhere),
         Decision::ListOnly(Listed::Rebased { times: 3 }),
         Decision::ListOnly(Listed::Unprocessable { times: 3 }),
@@ -276,6 +277,7 @@ fn every_sentence_of_a_decision() {
     list_only: this head was reviewed; a maintainer decides
     list_only: no verdict after 4 tries; the next one is 2026-11-30 12:00 UTC
     list_only: no verdict after 1 try; the next one is 2026-11-30 12:00 UTC
+    list_only: no verdict, and no run of the verdict job that could be run again
     list_only: the flag is about content this change does not touch
     list_only: rebased 3 times without a merge
     list_only: GitHub refused 3 merges in a row

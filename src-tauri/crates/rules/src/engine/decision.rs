@@ -24,8 +24,9 @@ pub enum Decision {
     Rerun {
         run_ids: Vec<u64>,
     },
-    /// Ask for the verdict again, for the n-th time at this head.
+    /// Ask for the verdict again by this workflow run, for the n-th time at this head.
     RetryVerify {
+        run: u64,
         n: u32,
     },
     Rebase(Place),
@@ -55,6 +56,8 @@ pub enum Listed {
     Reviewed,
     /// All tries for a verdict are used up; the next one is tomorrow's.
     NoVerdict { tries: u32, next_at: DateTime<Utc> },
+    /// There is no verdict, and no workflow run that could be run again for one.
+    NoVerdictRun,
     /// Every finding of the flag is about what the change does not touch.
     FlagElsewhere,
     /// Rebased so often without a merge.

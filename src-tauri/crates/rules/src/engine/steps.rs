@@ -11,6 +11,7 @@ use super::decision::{Decision, Ended, Fault, Listed, WaitFor};
 use super::facts::Run;
 use super::hold;
 use super::merge::Case;
+use super::policy::VerdictPolicy;
 use super::retry;
 use super::verdict_label::{self, HeadVerdict};
 use crate::checks::Health;
@@ -200,7 +201,7 @@ fn nothing_pending(case: &Case<'_>) -> Option<Halt> {
         return Some(running(&required));
     }
     match read.verdict.as_ref().map(|verdict| (&verdict.of_head, verdict.policy)) {
-        Some((HeadVerdict::Absent, policy)) => return Some(no_verdict_run(case, policy.no_verdict_hours)),
+        Some((HeadVerdict::Absent, policy)) => return Some(no_verdict_run(case, policy)),
         Some((HeadVerdict::Pending(run), _)) => {
             return Some(Halt::wait(WaitFor::VerdictRunning, None).with([of_run(run)]));
         }
@@ -215,20 +216,23 @@ fn running(seen: &[&Seen<'_>]) -> Halt {
     Halt::wait(WaitFor::Running { names }, None).with(seen.iter().map(|seen| of_check(seen)))
 }
 
-/// A head without any verdict run waits; after some hours it is listed and asked for once a day.
-fn no_verdict_run(case: &Case<'_>, hours: u32) -> Halt {
+/// A head without any verdict run waits; after some hours it is listed, and asked for once a day where there is
+/// a run that can be run again: nothing is dispatched (engine.md 6).
+fn no_verdict_run(case: &Case<'_>, policy: &VerdictPolicy) -> Halt {
     let since = case.memory.head.as_ref().map_or(case.now, |seen| seen.first_seen_at);
-    let listed_at = since + Duration::hours(i64::from(hours));
+    let listed_at = since + Duration::hours(i64::from(policy.no_verdict_hours));
     let tried = case.memory.verdict_retries.get(&case.pr.head.sha);
     let last_end = tried.map_or(listed_at, |tried| tried.last_at.max(listed_at));
     let tries = tried.map_or(0, |tried| tried.count);
     let next_at = last_end + retry::DAILY;
     let halt = if case.now < listed_at {
         Halt::wait(WaitFor::VerdictAbsent, None)
-    } else if case.now < next_at {
-        Halt::list(Listed::NoVerdict { tries, next_at })
     } else {
-        Halt::new(Decision::RetryVerify { n: tries.saturating_add(1) })
+        match verdict_label::rerunnable(case.pr, case.policy, policy) {
+            None => Halt::list(Listed::NoVerdictRun),
+            Some(_) if case.now < next_at => Halt::list(Listed::NoVerdict { tries, next_at }),
+            Some(run) => Halt::new(Decision::RetryVerify { run, n: tries.saturating_add(1) }),
+        }
     };
     halt.with([shown("head first seen", case.pr.head.sha.as_str(), Some(since))])
 }

@@ -71,6 +71,17 @@ pub fn of_head<'a>(pr: &'a PrObs, policy: &'a Policy, verdict: &'a VerdictPolicy
     }
 }
 
+/// The workflow run of the newest run of the verdict job at the head, a skipped one too: what can be run again
+/// where none gave a verdict. `None` where there never was one.
+pub fn rerunnable(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy) -> Option<u64> {
+    let all = pr.verdict_runs.items.iter().chain(&pr.check_runs.items);
+    let runs: Vec<&Run> = all
+        .filter(|run| run.head == pr.head.sha && run.workflow_run.is_some())
+        .filter(|run| checks::is_verdict(run, policy, verdict))
+        .collect();
+    checks::maybe_newest(&runs).first()?.workflow_run
+}
+
 /// Every run of the verdict job, of any head, that did not skip.
 fn runs<'a>(pr: &'a PrObs, policy: &'a Policy, verdict: &'a VerdictPolicy) -> impl Iterator<Item = &'a Run> {
     let is_verdict = move |run: &&Run| {

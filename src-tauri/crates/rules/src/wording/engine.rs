@@ -111,7 +111,7 @@ pub fn decision(decision: &Decision) -> String {
         Decision::Rerun { run_ids } => {
             format!("re-run the failed jobs of {}", count(run_ids.len(), "workflow run"))
         }
-        Decision::RetryVerify { n } => format!("ask for the verdict again, try {n}"),
+        Decision::RetryVerify { n, .. } => format!("ask for the verdict again, try {n}"),
         Decision::Rebase(place) => format!("rebase onto the base, {}", self::place(place)),
         Decision::Fix { what, place } => format!("{}, {}", self::fix(what), self::place(place)),
         Decision::Merge(ready) => format!("ready to merge at {}", ready.sha().short()),
@@ -127,6 +127,9 @@ pub fn listed(listed: &Listed) -> String {
         Listed::Reviewed => "this head was reviewed; a maintainer decides".to_owned(),
         Listed::NoVerdict { tries, next_at } => {
             format!("no verdict after {}; the next one is {}", tried(*tries), clock(*next_at))
+        }
+        Listed::NoVerdictRun => {
+            "no verdict, and no run of the verdict job that could be run again".to_owned()
         }
         Listed::FlagElsewhere => "the flag is about content this change does not touch".to_owned(),
         Listed::Rebased { times } => format!("rebased {times} times without a merge"),

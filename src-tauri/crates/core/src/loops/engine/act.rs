@@ -56,7 +56,7 @@ pub(super) fn is_under_way(judged: &Judged) -> bool {
                     && (is_open(row) || is_parked(row, judged))
             })
         }),
-        Decision::RetryVerify { n } => rows(EffectClass::RetryVerdict).any(|row| {
+        Decision::RetryVerify { n, .. } => rows(EffectClass::RetryVerdict).any(|row| {
             matches!(&row.deed, Some(Deed::RetryVerdict { n: asked, .. }) if asked == n)
                 && (is_open(row) || is_parked(row, judged))
         }),
@@ -197,10 +197,8 @@ async fn next(tick: &mut Tick<'_>, one: &mut Judged) -> Result<(), StoreError> {
             }
             Ok(())
         }
-        Decision::RetryVerify { n } if one.is_fresh => {
-            // Where there never was a run there is none to be run again; it stays listed.
-            let Some(run) = newest_verdict(tick, &one.seen) else { return Ok(()) };
-            let deed = Deed::RetryVerdict { run, attempt: attempt_of(&one.seen, run), n: *n };
+        Decision::RetryVerify { run, n } if one.is_fresh => {
+            let deed = Deed::RetryVerdict { run: *run, attempt: attempt_of(&one.seen, *run), n: *n };
             let line = format!("Ask for the verdict of {} again", place(tick, one));
             want(tick, one.pull.number, Some(head), EffectClass::RetryVerdict, deed, line).await.map(drop)
         }
@@ -421,20 +419,6 @@ fn attempt_of(seen: &PrObs, run: u64) -> u64 {
     let all = seen.check_runs.items.iter().chain(&seen.verdict_runs.items);
     let attempts = all.filter(|one| one.workflow_run == Some(run)).map(|one| u64::from(one.check.attempt));
     attempts.max().unwrap_or(1)
-}
-
-/// The workflow run of the newest verdict of this head.
-fn newest_verdict(tick: &Tick<'_>, seen: &PrObs) -> Option<u64> {
-    let job = &tick.place.policy.verdict.as_ref()?.job;
-    let of_head =
-        |run: &&Run| run.head == seen.head.sha && run.check.name == *job && run.workflow_run.is_some();
-    let newest = seen
-        .verdict_runs
-        .items
-        .iter()
-        .filter(of_head)
-        .max_by_key(|run| (run.check.attempt, run.check.started_at));
-    newest?.workflow_run
 }
 
 /// Starts a review by the seat, when everything that caps reviews lets it start.

@@ -157,7 +157,10 @@ fn target(kind: ItemKind, number: i64) -> String {
 fn stands_still(one: &Judged) -> Option<(i64, String)> {
     let Decision::ListOnly(listed) = &one.decision else { return None };
     let is_wanted = match listed {
-        Listed::NoVerdict { .. } | Listed::Rebased { .. } | Listed::Unprocessable { .. } => true,
+        Listed::NoVerdict { .. }
+        | Listed::NoVerdictRun
+        | Listed::Rebased { .. }
+        | Listed::Unprocessable { .. } => true,
         Listed::Class(_)
         | Listed::Reviewed
         | Listed::FlagElsewhere

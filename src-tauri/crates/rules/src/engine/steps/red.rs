@@ -91,9 +91,12 @@ pub(super) fn verdict_given(case: &Case<'_>) -> Option<Halt> {
     let ended = run.ended_at.or(run.check.started_at);
     let last_end = ended.into_iter().chain(tried.map(|tried| tried.last_at)).max().unwrap_or(case.now);
     let tries = tried.map_or(0, |tried| tried.count);
+    let Some(id) = run.workflow_run else {
+        return Some(Halt::list(Listed::NoVerdictRun).with([of_run(run)]));
+    };
     let halt = match retry::next_verdict(verdict.policy, tries, last_end) {
         NextVerdict::Scheduled { n, at } | NextVerdict::Daily { n, at } if at <= case.now => {
-            Halt::new(Decision::RetryVerify { n })
+            Halt::new(Decision::RetryVerify { run: id, n })
         }
         NextVerdict::Scheduled { n, at } => Halt::wait(WaitFor::VerdictRetry { n }, Some(at)),
         NextVerdict::Daily { at, .. } => Halt::list(Listed::NoVerdict { tries, next_at: at }),
