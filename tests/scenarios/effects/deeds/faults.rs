@@ -91,3 +91,35 @@ async fn a_pause_holds_each_deed_and_stops_a_push_within_a_second() {
     assert_eq!(office.carry(id).await.state, State::Done);
     assert_eq!(scene.times(Kind::PushOver), 1);
 }
+
+#[tokio::test]
+async fn a_stop_ends_a_push_and_the_next_start_reads_what_became_of_it() {
+    // Before anything of it arrived, and after all of it did.
+    for (kind, part) in [
+        (Kind::PushOver, "/info/refs"),
+        (Kind::DeleteBranch, "/info/refs"),
+        (Kind::PushNew, "/git-receive-pack"),
+    ] {
+        let scene = Scene::new();
+        let office = acting(&scene, kind).await;
+        let id = office.want(scene.wanted(&office, kind)).await.unwrap();
+        let slow = Fault::Slow(Duration::from_secs(300));
+        scene.world.when("git-receive-pack").containing(part).answers(slow);
+        let stop = CancellationToken::new();
+        let (ctx, heard) = (office.ctx.clone(), stop.clone());
+        let pushing = tokio::spawn(async move {
+            let mut sending = Sending::until(id, &heard);
+            while !heard.is_cancelled() && sending.step(&ctx).await.unwrap() == Progress::More {}
+        });
+        eventually("git is under way", async || scene.world.faults_left() == 0).await;
+        let since = Instant::now();
+        stop.cancel();
+        pushing.await.unwrap();
+        assert!(since.elapsed() < Duration::from_secs(3), "{kind:?}: {:?}", since.elapsed());
+        let row = office.get(id).await;
+        assert_eq!(row.state, State::Intended, "{kind:?}: nobody knows how far it came: {row:?}");
+        // The next start.
+        assert_eq!(office.carry(id).await.state, State::Done, "{kind:?}");
+        assert_eq!(scene.times(kind), 1, "{kind:?}");
+    }
+}

@@ -48,6 +48,7 @@ pub(super) async fn act(
     permit: EffectPermit,
     part: Option<Part>,
     gate: Option<MergePermit>,
+    stop: &CancellationToken,
 ) -> Result<Answer, StoreError> {
     let (writer, now) = (client.writer(), ctx.clock.now());
     let answer = match (permit.deed().clone(), part) {
@@ -95,7 +96,7 @@ pub(super) async fn act(
         (Deed::Report { .. }, None) => {
             written(writer.report(permit).await, now, |()| Answer::Done(Made::default()))
         }
-        (Deed::Push { .. } | Deed::DeleteBranch { .. }, None) => push(ctx, permit).await?,
+        (Deed::Push { .. } | Deed::DeleteBranch { .. }, None) => push(ctx, permit, stop).await?,
     };
     Ok(answer)
 }
@@ -233,8 +234,8 @@ fn merge(wrote: Wrote<crate::github::types::Landed>, now: DateTime<Utc>, web: &s
     }
 }
 
-/// Pushes, and stops git within a second of a pause.
-async fn push(ctx: &Ctx, permit: EffectPermit) -> Result<Answer, StoreError> {
+/// Pushes. A stop ends git at once, and a pause within a second.
+async fn push(ctx: &Ctx, permit: EffectPermit, stop: &CancellationToken) -> Result<Answer, StoreError> {
     let now = ctx.clock.now();
     let (host, repo) = (permit.host().to_owned(), permit.repo().clone());
     let line = match forge::push_line(ctx, &host, &repo).await {
@@ -244,7 +245,7 @@ async fn push(ctx: &Ctx, permit: EffectPermit) -> Result<Answer, StoreError> {
             return Ok(Answer::Later { why: fault.why, until: now + fault.again });
         }
     };
-    let cancel = CancellationToken::new();
+    let cancel = stop.child_token();
     // Dropped with this future: git does not outlive who asked for it.
     let guard = cancel.clone().drop_guard();
     let job = {

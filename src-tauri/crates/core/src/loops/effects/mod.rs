@@ -145,7 +145,7 @@ fn waits_for_person(row: &EffectRow) -> bool {
 
 /// Takes an effect as far as it goes now.
 async fn drive(ctx: &Ctx, id: i64, stop: &CancellationToken) -> Result<(), StoreError> {
-    let mut sending = Sending::new(id);
+    let mut sending = Sending::until(id, stop);
     while sending.step(ctx).await? == Progress::More {
         if stop.is_cancelled() {
             return Ok(());

@@ -8,6 +8,7 @@ use steward_rules::deed::Deed;
 use steward_rules::engine::merge::MergePermit;
 use steward_rules::guard::{self, EffectPermit, Hold, Holds, Next, Step, Trace, Way};
 use steward_rules::reading::Reading;
+use tokio_util::sync::CancellationToken;
 
 use super::act::{self, Answer};
 use super::decide::{Decided, decide, end, finish, judged, known_holds, settle};
@@ -23,6 +24,8 @@ use crate::store::{Durability, StoreError, WriteTx};
 pub struct Sending {
     id: i64,
     stage: Stage,
+    /// Ends what is under way and may be ended: a push.
+    stop: CancellationToken,
 }
 
 /// What may go out, and the way to it.
@@ -56,7 +59,12 @@ enum Stage {
 
 impl Sending {
     pub fn new(id: i64) -> Self {
-        Self { id, stage: Stage::Look }
+        Self { id, stage: Stage::Look, stop: CancellationToken::new() }
+    }
+
+    /// One that a stop ends in the middle of a push. Whether that was done is read at the next start.
+    pub fn until(id: i64, stop: &CancellationToken) -> Self {
+        Self { stop: stop.clone(), ..Self::new(id) }
     }
 
     /// Does the next thing.
@@ -65,7 +73,7 @@ impl Sending {
             Stage::Look => self.look(ctx).await,
             Stage::Send(going) => {
                 let Going { client, permit, part, gate } = *going;
-                let answer = act::act(ctx, &client, permit, part, gate).await?;
+                let answer = act::act(ctx, &client, permit, part, gate, &self.stop).await?;
                 failpoint::reach("effect_sent");
                 self.stage = Stage::Answered(Box::new(answer));
                 Ok(Progress::More)
