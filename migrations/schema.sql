@@ -122,7 +122,6 @@ CREATE TABLE engine_repos (
     repository    INTEGER PRIMARY KEY REFERENCES repositories (id) ON DELETE CASCADE,
     hold          TEXT,                  -- JSON: the task for which nothing merges, and since when
     fast_left     INTEGER NOT NULL DEFAULT 0, -- ticks that still come sooner after a merge
-    limited_until TEXT,                  -- a limit of the agent's provider holds until then
     fault         TEXT,                  -- slug of what of the configuration stops this repository
     fault_detail  TEXT,
     fault_since   TEXT,

@@ -383,6 +383,9 @@ fn tables(conn: &rusqlite::Connection) -> Vec<(String, Vec<String>)> {
     names.iter().map(|table| (table.clone(), columns(table))).collect()
 }
 
+/// What a later step takes away, by its table: nobody ever wrote or read it.
+const TAKEN: [(&str, &str); 1] = [("engine_repos", "limited_until")];
+
 /// A database of each released shape, full of rows, comes through every later step.
 #[test]
 fn every_shape_migrates_with_its_rows() {
@@ -394,7 +397,10 @@ fn every_shape_migrates_with_its_rows() {
         for step in 1..=start {
             conn.execute_batch(&sample(step)).unwrap();
         }
-        let shape = tables(&conn);
+        let mut shape = tables(&conn);
+        for (table, columns) in &mut shape {
+            columns.retain(|column| !TAKEN.contains(&(table.as_str(), column.as_str())));
+        }
         let before = rows(&conn, &shape);
         for (table, found) in &before {
             assert!(!found.is_empty(), "the samples hold no row of {table}");

@@ -24,8 +24,6 @@ pub struct RepoRow {
     pub hold: Option<Hold>,
     /// Ticks that still come sooner after a merge.
     pub fast_left: u32,
-    /// A limit of the agent's provider holds until then.
-    pub limited_until: Option<DateTime<Utc>>,
     /// What of the configuration stops it, and since when.
     pub fault: Option<RepoFault>,
     /// Which required names were seen, and when.
@@ -50,7 +48,7 @@ pub struct RepoFault {
 }
 
 const COLUMNS: &str =
-    "hold, fast_left, limited_until, fault, fault_detail, fault_since, names, policy, observed_at,
+    "hold, fast_left, fault, fault_detail, fault_since, names, policy, observed_at,
     last_tick, next_look, report";
 
 /// What is remembered of a repository; nothing is remembered of one that had no tick. A row that cannot be
@@ -68,19 +66,19 @@ pub fn get(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<RepoRow, StoreEr
 pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &RepoRow) -> Result<(), StoreError> {
     let fault = row.fault.as_ref();
     tx.execute(
-        "INSERT INTO engine_repos (repository, hold, fast_left, limited_until, fault, fault_detail,
+        "INSERT INTO engine_repos (repository, hold, fast_left, fault, fault_detail,
                                    fault_since, names, policy, observed_at, last_tick, next_look, report)
-         VALUES (:repository, :hold, :fast_left, :limited, :fault, :detail, :since, :names, :policy,
+         VALUES (:repository, :hold, :fast_left, :fault, :detail, :since, :names, :policy,
                  :observed_at, :last_tick, :next_look, :report)
          ON CONFLICT (repository) DO UPDATE SET
-            hold = excluded.hold, fast_left = excluded.fast_left, limited_until = excluded.limited_until,
+            hold = excluded.hold, fast_left = excluded.fast_left,
             fault = excluded.fault, fault_detail = excluded.fault_detail,
             fault_since = excluded.fault_since, names = excluded.names, policy = excluded.policy,
             observed_at = excluded.observed_at, last_tick = excluded.last_tick, next_look = excluded.next_look,
             report = excluded.report",
         named_params! {
             ":repository": repository.0, ":hold": row.hold.as_ref().map(sql::to_json).transpose()?,
-            ":fast_left": row.fast_left, ":limited": row.limited_until.map(At),
+            ":fast_left": row.fast_left,
             ":fault": fault.map(|fault| &fault.slug), ":detail": fault.map(|fault| &fault.detail),
             ":since": fault.map(|fault| At(fault.since)), ":names": sql::to_json(&row.names)?,
             ":policy": row.policy, ":observed_at": row.observed_at.map(At), ":last_tick": row.last_tick.map(At),
@@ -192,7 +190,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<RepoRow> {
     Ok(RepoRow {
         hold: sql::json_opt(row, "hold")?,
         fast_left: row.get("fast_left")?,
-        limited_until: sql::time_opt(row, "limited_until")?,
         fault,
         names: sql::json(row, "names")?,
         policy: row.get("policy")?,

@@ -18,6 +18,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0009_engine.sql"),
     include_str!("../../../../../migrations/0010_deeds.sql"),
     include_str!("../../../../../migrations/0011_engine_tasks.sql"),
+    include_str!("../../../../../migrations/0012_engine_limit.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.
