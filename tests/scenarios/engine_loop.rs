@@ -2,6 +2,7 @@
 
 mod asked;
 mod issues;
+mod kept;
 mod kill;
 mod ladder;
 mod merging;

@@ -52,8 +52,12 @@ impl BareClone {
 
     /// Opens the clone of a repository that has no workspace here: all its objects are its own.
     pub fn open_alone(git: &Git, clones: &Path, host: &str, name: &RepoName) -> Result<Self, GitError> {
-        let key = Sha256::digest(format!("{host}/{name}").to_ascii_lowercase());
-        Self::open_as(git, clones, &hex::encode(key), b"")
+        Self::open_as(git, clones, &key_alone(host, name), b"")
+    }
+
+    /// The folder of the n-th clone of such a repository.
+    pub(super) fn folder_alone(clones: &Path, host: &str, name: &RepoName, number: u32) -> PathBuf {
+        folder(clones, &key_alone(host, name), number)
     }
 
     /// The clone in this folder, unless it is none or was given up.
@@ -64,7 +68,7 @@ impl BareClone {
 
     fn open_as(git: &Git, clones: &Path, key: &str, alternates: &[u8]) -> Result<Self, GitError> {
         for number in 1_u32.. {
-            let dir = clones.join(format!("{}-{number}.git", &key[..16]));
+            let dir = folder(clones, key, number);
             if dir.join(BROKEN).exists() {
                 continue;
             }
@@ -290,6 +294,14 @@ impl BareClone {
             .map(|id| sha(id, "ls-remote"))
             .transpose()
     }
+}
+
+fn key_alone(host: &str, name: &RepoName) -> String {
+    hex::encode(Sha256::digest(format!("{host}/{name}").to_ascii_lowercase()))
+}
+
+fn folder(clones: &Path, key: &str, number: u32) -> PathBuf {
+    clones.join(format!("{}-{number}.git", &key[..16]))
 }
 
 /// The alternates file: the workspace's object folder. A path with a line end in it cannot be named

@@ -29,4 +29,5 @@ pub use names::LeftOut;
 pub use push::Pushed;
 pub use remote::Remote;
 pub use runner::{Call, Flow, Git, Limits};
+pub use tidy::Needed;
 pub use workspace::{Branch, Head, Workspace, WorkspaceState, common_dir};

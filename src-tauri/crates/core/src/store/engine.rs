@@ -47,8 +47,7 @@ pub struct RepoFault {
     pub since: DateTime<Utc>,
 }
 
-const COLUMNS: &str =
-    "hold, fast_left, fault, fault_detail, fault_since, names, policy, observed_at,
+const COLUMNS: &str = "hold, fast_left, fault, fault_detail, fault_since, names, policy, observed_at,
     last_tick, next_look, report";
 
 /// What is remembered of a repository; nothing is remembered of one that had no tick. A row that cannot be

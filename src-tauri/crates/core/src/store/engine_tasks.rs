@@ -1,5 +1,7 @@
 //! Tasks of the engine: asked for, running, and how they ended (engine.md 9, 14, 15).
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
@@ -326,4 +328,49 @@ pub fn end(tx: &WriteTx<'_>, id: i64, ended: &Ended) -> Result<bool, StoreError>
     )?;
     tx.topic("engine_tasks")?;
     Ok(changed > 0)
+}
+
+/// The tasks of a repository whose result is to go out yet, or may be: open ones, those that a followed item has
+/// not taken into account, and those whose push is under way or waits for a yes.
+pub fn with_work(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<BTreeSet<i64>, StoreError> {
+    let found: Vec<i64> = tx.query_all(
+        "SELECT t.id FROM engine_tasks t
+         WHERE t.repository = :repository
+           AND (t.state <> 'ended'
+                OR EXISTS (SELECT 1 FROM engine_items i
+                           WHERE i.repository = t.repository AND i.kind = t.kind AND i.number = t.number
+                             AND i.ended IS NULL AND t.id > i.task_seen)
+                OR EXISTS (SELECT 1 FROM effects e
+                           WHERE e.state IN ('wanted', 'suggested', 'approved', 'intended')
+                             AND instr(e.deed, json_extract(t.result, '$.to')) > 0))",
+        named_params! { ":repository": repository.0 },
+        |row| row.get("id"),
+    )?;
+    Ok(found.into_iter().collect())
+}
+
+/// The id of the newest task of all; 0 when there never was one.
+pub fn newest(tx: &ReadTx<'_>) -> Result<i64, StoreError> {
+    tx.query_row("SELECT coalesce(max(id), 0) AS newest FROM engine_tasks", [], |row| row.get("newest"))
+}
+
+/// Forgets tasks that ended before then, and how many agents started on days before it.
+///
+/// Of what is followed stays what was not taken into account, and what a person must mend. The newest task of a
+/// repository stays as well: its id must not be given again, since items know by it what they have seen.
+pub fn prune(tx: &WriteTx<'_>, before: DateTime<Utc>) -> Result<usize, StoreError> {
+    tx.execute(
+        "DELETE FROM engine_agent_days WHERE day < :day",
+        named_params! { ":day": before.date_naive().to_string() },
+    )?;
+    tx.execute(
+        "DELETE FROM engine_tasks
+         WHERE state = 'ended' AND ended_at < :before
+           AND id NOT IN (SELECT max(id) FROM engine_tasks GROUP BY repository)
+           AND NOT EXISTS (SELECT 1 FROM engine_items i
+                           WHERE i.repository = engine_tasks.repository AND i.kind = engine_tasks.kind
+                             AND i.number = engine_tasks.number AND i.ended IS NULL
+                             AND (engine_tasks.id > i.task_seen OR engine_tasks.fault IS NOT NULL))",
+        named_params! { ":before": At(before) },
+    )
 }

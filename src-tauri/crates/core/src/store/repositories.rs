@@ -80,6 +80,15 @@ pub fn find(tx: &ReadTx<'_>, host: &str, name: &RepoName) -> Result<Option<Repos
     )
 }
 
+/// Every repository that was looked at once.
+pub fn looked_at(tx: &ReadTx<'_>) -> Result<Vec<RepositoryRow>, StoreError> {
+    tx.query_all(
+        &format!("SELECT {COLUMNS} FROM repositories r WHERE r.observed_at IS NOT NULL ORDER BY r.id"),
+        named_params! {},
+        read,
+    )
+}
+
 /// Records what GitHub says the repository is.
 pub fn describe(tx: &WriteTx<'_>, id: RepositoryId, seen: &Description) -> Result<(), StoreError> {
     tx.execute(

@@ -18,6 +18,7 @@ pub mod rebase;
 mod results;
 pub mod tasks;
 mod tick;
+pub mod upkeep;
 pub mod validating;
 pub mod verifying;
 

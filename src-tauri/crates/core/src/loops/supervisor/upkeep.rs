@@ -6,10 +6,11 @@ use crate::frames;
 use crate::git::BareClone;
 use crate::loops::Ctx;
 use crate::loops::accounts::sign_in;
+use crate::loops::engine;
 use crate::loops::review::folders;
 use crate::store::{
-    Durability, StoreError, attached, engine_items, heads_seen, issues, landings, needs, observations, pulls,
-    retention, reviews,
+    Durability, StoreError, attached, engine_items, engine_tasks, heads_seen, issues, landings, needs,
+    observations, pulls, retention, reviews,
 };
 use crate::telemetry;
 
@@ -30,10 +31,13 @@ pub(super) async fn run(ctx: &Ctx) -> Result<(), StoreError> {
             issues::prune(tx, observed)?;
             landings::prune(tx, done)?;
             engine_items::prune(tx, done)?;
+            engine_tasks::prune(tx, observed)?;
             observations::prune(tx, observed, u64::from(keep.observation_mb) * 1024 * 1024)?;
             attached::prune_frames(tx, pictures)
         })
         .await?;
+    let gone = engine::upkeep::run(ctx).await?;
+    tracing::debug!(gone, "refs of our clones that nobody needs any more");
     let running: Vec<_> = ctx.store.read(reviews::open).await?.into_iter().map(|(id, ..)| id).collect();
     let (home, seats) = (ctx.home.clone(), days(keep.seat_days));
     let (git, clones) = (ctx.git().ok(), ctx.home.clones());
