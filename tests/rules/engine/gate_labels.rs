@@ -8,7 +8,8 @@ use steward_rules::engine::facts::*;
 use steward_rules::engine::memory::VerdictRetries;
 use steward_rules::engine::merge::assess;
 use steward_rules::engine::policy::{Policy, VerdictPolicy};
-use steward_rules::engine::verdict_label::Unbound;
+use steward_rules::engine::retry::{VerdictResult, verdicts_degraded};
+use steward_rules::engine::verdict_label::{self, Unbound};
 use steward_rules::reading::Reading;
 use steward_rules::review::facts::CheckState;
 
@@ -323,6 +324,31 @@ fn the_failed_run_is_run_again_and_not_a_later_one_that_did_nothing() {
     let failed = Run { workflow_run: Some(7), ..run("verify", 1, "failure", 20) };
     let skipped = Run { workflow_run: Some(8), ..run("verify", 2, "skipped", 5) };
     assert_eq!(decide(&with_verdict(&[failed, skipped])), Decision::RetryVerify { run: 7, n: 1 });
+}
+
+#[test]
+fn three_tries_of_one_pull_request_are_three_results_and_what_came_to_nothing_is_none() {
+    let verdicts = policy().verdict.unwrap();
+    let of = |runs: &[Run]| verdict_label::results(&with_verdict(runs), &policy(), &verdicts);
+    let result = |minutes, given| VerdictResult { at: minutes_ago(minutes), given };
+    let retried =
+        [run("verify", 1, "failure", 30), run("verify", 2, "timed_out", 20), run("verify", 3, "failure", 5)];
+    assert_eq!(of(&retried), [result(30, false), result(20, false), result(5, false)]);
+    assert!(verdicts_degraded(&of(&retried), None));
+    // One of an older head counts as well, and one that is listed twice once.
+    let older = run_at(&old_head(), "verify", 4, "success", 90);
+    assert_eq!(of(&[older.clone(), older]), [result(90, true)]);
+    let stranger = Run { workflow: Some("other.yml".to_owned()), ..run("verify", 5, "failure", 5) };
+    for nothing in [
+        run("verify", 1, "skipped", 5),
+        run("verify", 1, "cancelled", 5),
+        run("verify", 1, "in_progress", 5),
+        Run { ended_at: None, ..run("verify", 1, "failure", 5) },
+        run("check", 1, "failure", 5),
+        stranger,
+    ] {
+        assert_eq!(of(&[nothing.clone()]), [], "{nothing:?}");
+    }
 }
 
 #[test]

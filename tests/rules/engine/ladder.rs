@@ -190,11 +190,33 @@ fn attempts_that_were_kept_without_fingerprints_can_be_read() {
 }
 
 #[test]
-fn the_further_breakers() {
-    assert!(verdicts_degraded(&[true, false, false, false]));
-    for fine in [&[][..], &[false, false], &[false, false, true], &[false, true, false, false]] {
-        assert!(!verdicts_degraded(fine), "{fine:?}");
+fn three_results_in_a_row_without_a_verdict_are_degraded_until_one_success() {
+    let all = |words: &[bool]| -> Vec<VerdictResult> {
+        let at = |n: usize| minutes_ago(100 - n as i64);
+        words.iter().enumerate().map(|(n, given)| VerdictResult { at: at(n), given: *given }).collect()
+    };
+    assert!(verdicts_degraded(&all(&[true, false, false, false]), None));
+    for fine in [
+        &[][..],
+        &[false, false],
+        &[false, false, true],
+        &[false, true, false, false],
+        &[false, false, false, true, false],
+    ] {
+        assert!(!verdicts_degraded(&all(fine), None), "{fine:?}");
     }
+    // In whatever order they are listed.
+    let mut backwards = all(&[true, false, false, false]);
+    backwards.reverse();
+    assert!(verdicts_degraded(&backwards, None));
+    // The success was of one that merged, and is not listed any more.
+    assert!(!verdicts_degraded(&all(&[false, false, false]), Some(minutes_ago(98))));
+    assert!(!verdicts_degraded(&all(&[false, false, false, false]), Some(minutes_ago(99))));
+    assert!(verdicts_degraded(&all(&[false, false, false]), Some(minutes_ago(101))));
+}
+
+#[test]
+fn the_further_breakers() {
     let print = |text: &str| text.to_owned();
     let shared = [(1, print("a")), (2, print("b")), (3, print("a")), (3, print("a")), (9, print("a"))];
     assert_eq!(incidents(&shared), [(print("a"), vec![1, 3, 9])]);

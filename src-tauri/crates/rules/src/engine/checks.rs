@@ -165,6 +165,8 @@ pub struct NamesSeen {
     pub last_moved: BTreeMap<String, DateTime<Utc>>,
     /// When any other check last concluded at any head.
     pub others_concluded_at: Option<DateTime<Utc>>,
+    /// When the verdict job last gave a verdict at any head.
+    pub verdict_given_at: Option<DateTime<Utc>>,
 }
 
 /// Why the report warns of a required name.

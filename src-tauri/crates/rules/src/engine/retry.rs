@@ -180,9 +180,22 @@ pub fn next_verdict(policy: &VerdictPolicy, tried: u32, last_end: DateTime<Utc>)
     }
 }
 
-/// True while the last so many results were all without a verdict.
-pub fn verdicts_degraded(has_verdict: &[bool]) -> bool {
-    has_verdict.len() >= NO_VERDICTS && has_verdict.iter().rev().take(NO_VERDICTS).all(|has| !has)
+/// True while the last so many results of the verdict job were all without a verdict, until one success
+/// (engine.md 6). Results are counted, not pull requests: three tries of one count, since a job that fails three
+/// times in a row gives no verdict to whoever comes next either. `given_at` is when a verdict was last given,
+/// perhaps to a pull request that is over by now.
+pub fn verdicts_degraded(results: &[VerdictResult], given_at: Option<DateTime<Utc>>) -> bool {
+    let given = results.iter().filter(|result| result.given).map(|result| result.at);
+    let last = given.chain(given_at).max();
+    let since = |result: &&VerdictResult| !result.given && last.is_none_or(|last| result.at > last);
+    results.iter().filter(since).count() >= NO_VERDICTS
+}
+
+/// What one run of the verdict job came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct VerdictResult {
+    pub at: DateTime<Utc>,
+    pub given: bool,
 }
 
 /// The failures that so many items share in one tick: each is one incident, diagnosed once, and holds the

@@ -8,6 +8,7 @@ use chrono::{DateTime, Utc};
 use super::checks;
 use super::facts::{Labelled, PrObs, Run};
 use super::policy::{Policy, VerdictPolicy, same_label};
+use super::retry::VerdictResult;
 use crate::checks::Health;
 use crate::ids::Sha;
 use crate::review::facts::CheckState;
@@ -80,6 +81,18 @@ pub fn rerunnable(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy) -> Optio
         .filter(|run| checks::is_verdict(run, policy, verdict))
         .collect();
     checks::maybe_newest(&runs).first()?.workflow_run
+}
+
+/// What the verdict job came to, at any head of a pull request: once for each run that ended. One that was
+/// cancelled, or that skipped, came to nothing.
+pub fn results(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy) -> Vec<VerdictResult> {
+    let mut found = std::collections::BTreeMap::new();
+    for run in runs(pr, policy, verdict) {
+        let CheckState::Ended(word) = &run.check.state else { continue };
+        let Some(at) = run.ended_at.filter(|_| word != "cancelled") else { continue };
+        found.insert(run.check.id, VerdictResult { at, given: word == "success" });
+    }
+    found.into_values().collect()
 }
 
 /// Every run of the verdict job, of any head, that did not skip.

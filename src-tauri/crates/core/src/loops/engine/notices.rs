@@ -4,12 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use steward_rules::checks::{Health, run_health};
 use steward_rules::deed::Deed;
 use steward_rules::engine::checks::{NamesSeen, name_warnings};
 use steward_rules::engine::decision::{Decision, Listed};
 use steward_rules::engine::report::{self, Report};
-use steward_rules::engine::retry;
+use steward_rules::engine::retry::{self, VerdictResult};
+use steward_rules::engine::verdict_label;
 use steward_rules::ids::PullNumber;
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::untrusted::Untrusted;
@@ -140,7 +140,7 @@ fn calls(tick: &Tick<'_>, judged: &[Judged], items: &[KeptItem], prefix: &str) -
         };
         call(Kind::Stuck, format!("check-{}", Untrusted::new(name.as_str()).one_line(80)), title, "check");
     }
-    if retry::verdicts_degraded(&verdicts(tick, judged)) {
+    if retry::verdicts_degraded(&verdicts(tick, judged), tick.known.repo.names.verdict_given_at) {
         call(Kind::Incident, "verdicts".to_owned(), say::no_verdicts(), "degraded");
     }
     calls
@@ -170,24 +170,21 @@ fn stands_still(one: &Judged) -> Option<(i64, String)> {
     is_wanted.then(|| (one.pull.number.0, one.decision.message()))
 }
 
-/// Whether each ended verdict run gave a verdict, oldest first.
-fn verdicts(tick: &Tick<'_>, judged: &[Judged]) -> Vec<bool> {
-    let Some(verdict) = &tick.place.policy.verdict else { return Vec::new() };
-    let mut runs: Vec<_> = judged
-        .iter()
-        .flat_map(|one| &one.seen.verdict_runs.items)
-        .filter(|run| run.check.name == verdict.job)
-        .filter_map(|run| Some((run.ended_at?, run.check.id, run_health(&run.check.state, false))))
-        .collect();
-    runs.sort_by_key(|(at, id, _)| (*at, *id));
-    runs.dedup_by_key(|(_, id, _)| *id);
-    runs.into_iter().map(|(_, _, health)| health == Health::Well).collect()
+/// What each ended run of the verdict job came to.
+fn verdicts(tick: &Tick<'_>, judged: &[Judged]) -> Vec<VerdictResult> {
+    let policy = &tick.place.policy;
+    let Some(verdict) = &policy.verdict else { return Vec::new() };
+    judged.iter().flat_map(|one| verdict_label::results(&one.seen, policy, verdict)).collect()
 }
 
 /// Notes which required names were seen at any head.
 fn names(tick: &mut Tick<'_>, judged: &[Judged]) {
     let (now, policy) = (tick.now, &tick.place.policy);
-    let NamesSeen { required_since, last_moved, others_concluded_at } = &mut tick.known.repo.names;
+    let given = verdicts(tick, judged).into_iter().filter(|result| result.given).map(|result| result.at);
+    let given = given.chain(tick.known.repo.names.verdict_given_at).max();
+    let NamesSeen { required_since, last_moved, others_concluded_at, verdict_given_at } =
+        &mut tick.known.repo.names;
+    *verdict_given_at = given;
     required_since.retain(|name, _| policy.required_checks.contains(name));
     last_moved.retain(|name, _| policy.required_checks.contains(name));
     for name in &policy.required_checks {
