@@ -290,6 +290,10 @@ fn an_agent_starts_only_when_nothing_speaks_against_it() {
     let memory = NotNow::Memory { available: 3071, needed: 3072 };
     assert_eq!(refusal(|s| s.available_mb = Reading::known(3071)), memory);
     assert!(matches!(refusal(|s| s.available_mb = unread()), NotNow::MemoryUnread(_)));
+    // Where the system does not tell, only who asks for no memory starts without being told of it.
+    let unknown = Start { available_mb: unread(), ..start() };
+    assert_eq!(may_start(&unknown, 24, 0, now()), Ok(()), "0 does not ask");
+    assert!(matches!(may_start(&unknown, 24, 1, now()), Err(NotNow::MemoryUnread(_))));
     let until = now() + Duration::minutes(1);
     let limited = Start { limited_until: Some(until), ..start() };
     assert_eq!(judge(&limited), Err(NotNow::Limited { until }));

@@ -354,7 +354,7 @@ fn why_nothing_starts_is_closed_or_goes_on() {
     whether the automation that comes first is busy is not known: no bubblewrap
     another heavy tool runs
     100 MB of memory are available, 3072 are needed
-    how much memory is available is not known: no bubblewrap
+    how much memory is available is not known: no bubblewrap; `minAvailableMb: 0` does not ask
     24 agent runs were started today
     a limit of the provider holds until 2026-11-30 12:00 UTC
     4 items wait on faults of the configuration; mend those first

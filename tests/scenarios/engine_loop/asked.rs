@@ -3,7 +3,12 @@
 use chrono::Duration;
 use serde_json::{Value, json};
 use steward_core::api::{Api, dispatch};
+use steward_core::store::engine_tasks::{NewTask, What};
 use steward_rules::caller::Caller;
+use steward_rules::engine::hold::NotNow;
+use steward_rules::ids::Sha;
+use steward_rules::reading::{Cause, Why};
+use steward_rules::wording;
 
 use super::*;
 
@@ -57,6 +62,39 @@ async fn a_simulation_shows_what_an_edited_policy_would_have_decided_otherwise()
     let found = call(&den, "policy_simulate", json!({ "repository": REPO, "config": same })).await;
     assert_eq!(found["differences"].as_array().unwrap().len(), 0);
     assert!(found["judged"].as_u64().unwrap() > 0);
+}
+
+#[tokio::test]
+async fn what_a_queued_task_waits_for_is_listed_with_its_item() {
+    let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+    let pull = den.intake(101, "b");
+    den.app().check(&pull.head(), "check").runs();
+    den.tick().await;
+    let head = Sha::new(&pull.head()).unwrap();
+    let new = NewTask {
+        repository: den.id().await,
+        kind: engine_tasks::ItemKind::Pr,
+        number: pull.number() as i64,
+        what: What::Rebase,
+        head: Some(head.clone()),
+        base: head,
+        branch: "intake/issue-101".to_owned(),
+        lease: None,
+        evidence: Vec::new(),
+    };
+    let store = &den.desk.ctx.store;
+    let id = store.write(Durability::Full, move |tx| engine_tasks::queue(tx, &new)).await.unwrap().unwrap();
+    let unread = NotNow::MemoryUnread(Why::new(Cause::NotReadYet, "the kernel does not say"));
+    let why = wording::engine::not_now(&unread);
+    store.write(Durability::Full, move |tx| engine_tasks::wait(tx, id, &why)).await.unwrap();
+    let place = format!("{REPO}#{}", pull.number());
+    let listed = call(&den, "item_list", json!({ "repository": REPO })).await;
+    let why = call(&den, "item_why", json!({ "item": place })).await;
+    for item in [&listed["items"][0], &why["item"]] {
+        let said = item["message"].as_str().unwrap();
+        assert!(said.contains("it waits: how much memory is available is not known"), "{said}");
+        assert!(said.contains("the kernel does not say") && said.contains("minAvailableMb"), "{said}");
+    }
 }
 
 #[tokio::test]

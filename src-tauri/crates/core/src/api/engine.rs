@@ -8,7 +8,7 @@ use steward_rules::engine::policy::Policy;
 use steward_rules::engine::{checks, why};
 use steward_rules::ids::{PullNumber, PullRef, RepoName};
 use steward_rules::reading::Reading;
-use steward_rules::wording::engine as words;
+use steward_rules::wording::{engine as words, items as say};
 
 use super::error::{ApiError, ErrorCode};
 use super::repositories::watched;
@@ -56,7 +56,7 @@ fn of_repository(tx: &ReadTx<'_>, row: &RepositoryRow) -> Result<Vec<v::ItemView
     for kept in engine_items::open_of(tx, row.id)? {
         let title = title(tx, row, kept.kind, kept.number)?;
         match kept.row {
-            Reading::Known { value } if value.ended.is_none() => found.push(view(row, &value, title)),
+            Reading::Known { value } if value.ended.is_none() => found.push(shown(tx, row, &value, title)?),
             Reading::Known { .. } => {}
             Reading::Unread { why } => {
                 let mut item = ItemRow::fresh(kept.kind, kept.number, tx.now());
@@ -116,6 +116,21 @@ fn view(row: &RepositoryRow, item: &ItemRow, title: String) -> v::ItemView {
             ItemEnd::Closed => v::ItemEnd::Closed,
         }),
     }
+}
+
+/// An item with what its task waits for, when one is queued.
+fn shown(
+    tx: &ReadTx<'_>,
+    row: &RepositoryRow,
+    item: &ItemRow,
+    title: String,
+) -> Result<v::ItemView, StoreError> {
+    let mut shown = view(row, item, title);
+    let task = engine_tasks::open_of(tx, row.id, item.kind, item.number)?;
+    if let Some(why) = task.and_then(|task| task.waits) {
+        shown.message = convert::line(&say::waits(&shown.message, &why));
+    }
+    Ok(shown)
 }
 
 /// The item of `owner/repo#n`, and the repository it is in.
@@ -183,7 +198,7 @@ pub async fn why(api: &Api, request: ItemBy) -> Result<v::WhyView, ApiError> {
             let powers = powers::read(tx, &config)?;
             let mode = powers.in_force.of(&asked.host, &asked.repository.name).mode();
             let mut shown = v::WhyView {
-                item: view(&row, &item, title),
+                item: shown(tx, &row, &item, title)?,
                 mode: mode.as_str().to_owned(),
                 read_at: None,
                 steps: Vec::new(),

@@ -203,7 +203,8 @@ block! {
 
 block! {
     RawTriage {
-        /// Read-only look-up commands the triager may use, such as `web-search`. Default none.
+        /// What the triager may look things up by: `web-search`, or nothing (default). No other word is known.
+        #[schemars(extend("items" = json!({ "enum": ["web-search"] })))]
         research: Vec<At<String>> = "research",
     }
 }
@@ -229,7 +230,7 @@ block! {
         /// Runs per UTC day; 0 is no cap. Default 24.
         #[schemars(extend("minimum" = 0, "maximum" = 10_000))]
         daily_runs: i64 = "dailyRuns",
-        /// Megabytes that must be free before one starts. Default 3072.
+        /// Megabytes that must be free before one starts; 0 does not ask, for a system that does not tell. Default 3072.
         #[schemars(extend("minimum" = 0, "maximum" = 1_048_576))]
         min_available_mb: i64 = "minAvailableMb",
     }

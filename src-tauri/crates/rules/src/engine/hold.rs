@@ -110,7 +110,7 @@ pub struct Start {
     pub priority_busy: Reading<bool>,
     /// Whether the one heavy-tool lock is free.
     pub lock_free: bool,
-    /// Memory that is available, in MB.
+    /// Memory that is available, in MB. Unread, nothing starts unless none is asked for.
     pub available_mb: Reading<u64>,
     /// Agent runs started this UTC day.
     pub started_today: u32,
@@ -158,6 +158,7 @@ pub fn may_start(start: &Start, daily_runs: u32, min_mb: u32, now: DateTime<Utc>
         return Err(NotNow::Lock);
     }
     match start.available_mb.get() {
+        _ if min_mb == 0 => Ok(()),
         Ok(available) if *available < u64::from(min_mb) => {
             Err(NotNow::Memory { available: *available, needed: min_mb })
         }

@@ -286,6 +286,10 @@ pub fn verdict_labels_equal() -> String {
     "the pass and the flag label are one".to_owned()
 }
 
+pub fn no_research(word: &str, known: &[&str]) -> String {
+    format!("nothing is looked up by `{}`; known: {}", line(word), known.join(", "))
+}
+
 pub fn no_lines() -> String {
     "an entry has at least one line".to_owned()
 }
@@ -354,7 +358,8 @@ pub fn not_now(reason: &NotNow) -> String {
             format!("{available} MB of memory are available, {needed} are needed")
         }
         NotNow::MemoryUnread(why) => {
-            format!("how much memory is available is not known: {}", line(&why.detail))
+            let way_on = "`minAvailableMb: 0` does not ask";
+            format!("how much memory is available is not known: {}; {way_on}", line(&why.detail))
         }
         NotNow::DayCap { cap } => format!("{cap} agent runs were started today"),
         NotNow::Limited { until } => format!("a limit of the provider holds until {}", clock(*until)),

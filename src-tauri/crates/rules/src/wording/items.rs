@@ -17,6 +17,11 @@ pub fn closed() -> String {
     "closed without a merge".to_owned()
 }
 
+/// A next step whose task is queued and does not start yet.
+pub fn waits(step: &str, why: &str) -> String {
+    format!("{step}; it waits: {}", line(why))
+}
+
 /// The comment on an issue that a merge answers.
 pub fn answered_by(pull: PullNumber) -> String {
     format!("Answered by #{pull}, which is merged.")
