@@ -220,6 +220,12 @@ fn a_preset_is_changed_key_by_key_and_its_verdict_taken_away_by_a_word() {
 #[case::scope("fixScope: all", "fixScope", 1, "`prEntries` or `cap`")]
 #[case::backoff("retry: {backoff: [1h, soon]}", "retry.backoff[1]", 1, "whole minutes")]
 #[case::no_backoff("retry: {backoff: []}", "retry.backoff", 1, "1 to 20")]
+#[case::research(
+    "stableSecs: 5\ntriage:\n  research: [web-search, whois]",
+    "triage.research",
+    3,
+    "nothing is looked up by `whois`"
+)]
 #[case::seconds("agent: {timeout: 90s}", "agent.timeout", 1, "whole minutes")]
 #[case::turns("agent: {maxTurns: 0}", "agent.maxTurns", 1, "between 1")]
 #[case::two("priority: {lockFile: /a, statusCommand: [b]}", "priority", 1, "one of them")]

@@ -4,6 +4,10 @@ use steward_rules::engine::policy::*;
 
 use super::world::{policy, strings};
 
+fn research(words: &[&str]) -> Policy {
+    Policy { triage: TriagePolicy { research: strings(words) }, ..policy() }
+}
+
 fn keys(policy: &Policy, merges: bool) -> Vec<&'static str> {
     check(policy, merges).into_iter().map(|fault| fault.key).collect()
 }
@@ -100,6 +104,9 @@ fn each_refusal_names_its_key() {
                 ..base()
             },
         ),
+        ("triage.research", research(&["web-search", "whois"])),
+        ("triage.research", research(&["Web-Search"])),
+        ("triage.research", research(&[""])),
         ("verdict.passLabel", verdict(|verdict| verdict.pass_label = "data:add-work".to_owned())),
         ("verdict.passLabel", verdict(|verdict| verdict.pass_label = "Data".to_owned())),
         ("verdict.flagLabel", verdict(|verdict| verdict.flag_label = "Steward:Declined".to_owned())),
@@ -131,6 +138,10 @@ fn what_is_near_a_refusal_is_fine() {
     let release = Policy { base: "release/1.0".to_owned(), ..policy() };
     let push = PushPolicy { allowed: strings(&["release/*"]), ..policy().push };
     assert_eq!(keys(&Policy { push, ..release }, true), ["push.allowed"]);
+    for known in [&[][..], &["web-search"]] {
+        assert_eq!(keys(&research(known), true), [""; 0], "{known:?}");
+        assert_eq!(research(known).triage.searches_web(), !known.is_empty());
+    }
     // What merges nothing by itself needs no safe path, check or judge.
     let quiet = Policy { safe_paths: vec![], required_checks: vec![], verdict: None, ..policy() };
     assert_eq!(keys(&quiet, false), [""; 0]);

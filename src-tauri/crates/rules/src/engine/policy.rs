@@ -234,7 +234,19 @@ pub enum FixScope {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TriagePolicy {
+    /// Words of [`TriagePolicy::WORDS`]; any other is refused on load.
     pub research: Vec<String>,
+}
+
+impl TriagePolicy {
+    const WEB_SEARCH: &str = "web-search";
+    /// Everything that `triage.research` may name.
+    pub const WORDS: [&str; 1] = [Self::WEB_SEARCH];
+
+    /// Whether the triager may search the web.
+    pub fn searches_web(&self) -> bool {
+        self.research.iter().any(|word| word == Self::WEB_SEARCH)
+    }
 }
 
 /// When a failed agent attempt is made again.

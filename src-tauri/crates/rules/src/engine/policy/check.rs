@@ -1,6 +1,6 @@
 //! What a policy must not say: refused on load, before it is in force (engine.md 19).
 
-use super::{Policy, same_label};
+use super::{Policy, TriagePolicy, same_label};
 use crate::engine::paths::SafePaths;
 use crate::globs::Globs;
 use crate::wording::engine as say;
@@ -78,6 +78,9 @@ pub fn check(policy: &Policy, merges: bool) -> Vec<PolicyFault> {
     }
     if policy.required_checks.iter().any(String::is_empty) {
         fault("requiredChecks", say::empty_key());
+    }
+    for word in policy.triage.research.iter().filter(|word| !TriagePolicy::WORDS.contains(&word.as_str())) {
+        fault("triage.research", say::no_research(word, &TriagePolicy::WORDS));
     }
     if let super::Unit::Lines(0) = policy.entries.unit {
         fault("entries.unit", say::no_lines());

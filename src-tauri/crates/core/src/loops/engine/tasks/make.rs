@@ -30,8 +30,6 @@ use crate::loops::{Ctx, failpoint};
 use crate::store::StoreError;
 use crate::store::engine_tasks::{Decided, Ended, Fault, TaskResult, TaskRow, What};
 
-/// The word of `triage.research` that lets the triager search the web.
-const WEB_SEARCH: &str = "web-search";
 /// Longest patch that is read, in bytes.
 const PATCH: usize = 4 << 20;
 
@@ -198,7 +196,7 @@ impl Work<'_> {
             return Err(Halt::end(TaskEnd::NotStarted, "the task is about no issue"));
         };
         let around = Around { policy: self.policy, of_pull: None, patch: None, not_rebased: None };
-        let search = self.policy.triage.research.iter().any(|word| word == WEB_SEARCH);
+        let search = self.policy.triage.searches_web();
         let written = self.agent(Duty::Triage { search }, &self.base, &around).await?;
         let said = agent::check_triage(&written.submission)
             .map_err(|error| Halt::end(TaskEnd::BadAnswer, error.to_string()))?;
