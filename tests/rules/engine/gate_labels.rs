@@ -5,7 +5,7 @@ use steward_rules::diff::RepoPath;
 use steward_rules::engine::decision::*;
 use steward_rules::engine::entries::EntryKey;
 use steward_rules::engine::facts::*;
-use steward_rules::engine::memory::VerdictRetries;
+use steward_rules::engine::memory::{Memory, VerdictRetries};
 use steward_rules::engine::merge::assess;
 use steward_rules::engine::policy::{Policy, VerdictPolicy};
 use steward_rules::engine::retry::{VerdictResult, verdicts_degraded};
@@ -314,6 +314,15 @@ fn where_no_run_can_be_run_again_for_a_verdict_it_is_listed_and_nothing_is_asked
         for hours in [6, 30, 300] {
             assert_eq!(listed(&at(&pr, hours)), Listed::NoVerdictRun);
         }
+    }
+    // GitHub said that it does not run it again.
+    let dead = |run: u64, word: &str| {
+        let memory = Memory { dead_runs: [run].into(), ..seen_for(Duration::hours(30)) };
+        assess(&with_verdict(&[self::run("verify", 1, word, 600)]), &memory, &policy(), now())
+    };
+    for word in ["skipped", "failure"] {
+        assert_eq!(listed(&dead(900, word)), Listed::NoVerdictRun);
+        assert_eq!(dead(901, word), Decision::RetryVerify { run: 900, n: 1 });
     }
     // One that failed and says no workflow run, which only another app would make.
     assert_eq!(listed(&at(&with_verdict(&[unnumbered("failure")]), 1)), Listed::NoVerdictRun);

@@ -2,7 +2,7 @@
 //!
 //! Nothing the previous tick saw counts as evidence, except counters and since when a head has been there.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use serde::{Deserialize, Serialize};
@@ -21,6 +21,8 @@ pub struct Memory {
     /// Re-runs that were asked for, by head and workflow run, and when.
     pub reruns: BTreeMap<(Sha, u64), DateTime<Utc>>,
     pub verdict_retries: BTreeMap<Sha, VerdictRetries>,
+    /// Workflow runs that GitHub does not run again.
+    pub dead_runs: BTreeSet<u64>,
     /// Attempts of agents, over all heads.
     pub attempts: Attempts,
     /// Steward's own rebases since this pull request was last merged or changed by somebody else.

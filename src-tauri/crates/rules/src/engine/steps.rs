@@ -228,7 +228,7 @@ fn no_verdict_run(case: &Case<'_>, policy: &VerdictPolicy) -> Halt {
     let halt = if case.now < listed_at {
         Halt::wait(WaitFor::VerdictAbsent, None)
     } else {
-        match verdict_label::rerunnable(case.pr, case.policy, policy) {
+        match verdict_label::rerunnable(case.pr, case.policy, policy, &case.memory.dead_runs) {
             None => Halt::list(Listed::NoVerdictRun),
             Some(_) if case.now < next_at => Halt::list(Listed::NoVerdict { tries, next_at }),
             Some(run) => Halt::new(Decision::RetryVerify { run, n: tries.saturating_add(1) }),

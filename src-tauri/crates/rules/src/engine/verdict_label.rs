@@ -3,6 +3,8 @@
 //! A label alone says nothing: a force-push leaves it on the new head for minutes. And adding a label that
 //! is there makes no event. So the pass label is bound to the run of the verdict job at exactly this head.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use chrono::{DateTime, Utc};
 
 use super::checks;
@@ -73,20 +75,20 @@ pub fn of_head<'a>(pr: &'a PrObs, policy: &'a Policy, verdict: &'a VerdictPolicy
 }
 
 /// The workflow run of the newest run of the verdict job at the head, a skipped one too: what can be run again
-/// where none gave a verdict. `None` where there never was one.
-pub fn rerunnable(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy) -> Option<u64> {
+/// where none gave a verdict. `None` where there never was one, and where GitHub does not run it again.
+pub fn rerunnable(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy, dead: &BTreeSet<u64>) -> Option<u64> {
     let all = pr.verdict_runs.items.iter().chain(&pr.check_runs.items);
     let runs: Vec<&Run> = all
         .filter(|run| run.head == pr.head.sha && run.workflow_run.is_some())
         .filter(|run| checks::is_verdict(run, policy, verdict))
         .collect();
-    checks::maybe_newest(&runs).first()?.workflow_run
+    checks::maybe_newest(&runs).first()?.workflow_run.filter(|run| !dead.contains(run))
 }
 
 /// What the verdict job came to, at any head of a pull request: once for each run that ended. One that was
 /// cancelled, or that skipped, came to nothing.
 pub fn results(pr: &PrObs, policy: &Policy, verdict: &VerdictPolicy) -> Vec<VerdictResult> {
-    let mut found = std::collections::BTreeMap::new();
+    let mut found = BTreeMap::new();
     for run in runs(pr, policy, verdict) {
         let CheckState::Ended(word) = &run.check.state else { continue };
         let Some(at) = run.ended_at.filter(|_| word != "cancelled") else { continue };

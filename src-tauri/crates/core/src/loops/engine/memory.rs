@@ -98,8 +98,11 @@ fn told(memory: &mut Memory, row: &EffectRow) {
                 memory.reruns.insert((head.clone(), *run), at);
             }
         }
-        Deed::RetryVerdict { n, .. } => {
-            let (true, Some(at)) = (was_tried(row), went_out(row)) else { return };
+        Deed::RetryVerdict { run, n, .. } => {
+            if row.state == State::Failed && row.why.as_deref() == Some("cannot_rerun") {
+                memory.dead_runs.insert(*run);
+            }
+            let (State::Done | State::Intended, Some(at)) = (row.state, went_out(row)) else { return };
             let before = memory.verdict_retries.get(head);
             let count = before.map_or(0, |before| before.count).max(*n);
             let last_at = before.map_or(at, |before| before.last_at.max(at));
@@ -126,15 +129,6 @@ fn asked_at(row: &EffectRow) -> Option<DateTime<Utc>> {
             row.outcome_at.map(|at| at - retry::RERUN_SHOWS_WITHIN)
         }
         State::Failed | State::Wanted | State::Suggested | State::Approved | State::Obsolete => None,
-    }
-}
-
-/// True for a try that counts. One that GitHub cannot make does, so that the schedule goes on to the next.
-fn was_tried(row: &EffectRow) -> bool {
-    match row.state {
-        State::Done | State::Intended => true,
-        State::Failed => row.why.as_deref() == Some("cannot_rerun"),
-        State::Wanted | State::Suggested | State::Approved | State::Dismissed | State::Obsolete => false,
     }
 }
 

@@ -91,7 +91,7 @@ pub(super) fn verdict_given(case: &Case<'_>) -> Option<Halt> {
     let ended = run.ended_at.or(run.check.started_at);
     let last_end = ended.into_iter().chain(tried.map(|tried| tried.last_at)).max().unwrap_or(case.now);
     let tries = tried.map_or(0, |tried| tried.count);
-    let Some(id) = run.workflow_run else {
+    let Some(id) = run.workflow_run.filter(|id| !case.memory.dead_runs.contains(id)) else {
         return Some(Halt::list(Listed::NoVerdictRun).with([of_run(run)]));
     };
     let halt = match retry::next_verdict(verdict.policy, tries, last_end) {
