@@ -235,6 +235,34 @@ async fn a_declined_issue_that_is_opened_again_is_remembered_and_waits_for_a_new
 }
 
 #[tokio::test]
+async fn what_was_decided_of_an_issue_that_was_closed_meanwhile_is_dropped_and_a_waiting_triage_never_starts()
+{
+    let den = Den::new(ACT, &policy()).await;
+    let triaged = den.app().open_issue("maria", "add b", "please").label("data:add-work");
+    let waits = den.app().open_issue("maria", "add c", "please").label("data:add-work");
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    let declined = Decided::Declined { reason: "It is no work.".to_owned(), claims: Vec::new() };
+    den.answers(triaged.number(), declined).await;
+    for issue in [&triaged, &waits] {
+        issue.close("maria");
+    }
+    den.tick().await;
+    let runner = super::walled::Runner::start(den.desk.ctx.clone());
+    let is_over = |task: &TaskRow| task.state == engine_tasks::State::Ended;
+    let task = den.until(&runner, engine_tasks::ItemKind::Issue, waits.number(), is_over).await;
+    runner.close().await;
+    assert_eq!((task.end, task.started_at), (Some(TaskEnd::PullClosed), None), "{:?}", task.detail);
+
+    triaged.reopen("maria");
+    den.go_on().await;
+    assert_eq!(den.writes(), Vec::<String>::new(), "nobody is told what is not so any more");
+    let tasks = den.triages(triaged.number()).await;
+    assert_eq!(tasks.len(), 2, "it is looked at anew: {}", den.about(triaged.number()).await);
+    assert_eq!(den.kept(ItemKind::Issue, triaged.number()).await.unwrap().attempts.spent, 0);
+}
+
+#[tokio::test]
 async fn an_answer_that_a_fault_of_the_configuration_stops_waits_and_is_neither_said_twice_nor_decided_anew()
 {
     const LABEL: &str = "POST /repos/{owner}/{repo}/issues/{issue_number}/labels";

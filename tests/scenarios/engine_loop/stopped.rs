@@ -174,6 +174,45 @@ async fn a41_a_pause_and_the_switch_end_the_real_agent_with_all_its_processes_an
     }
 }
 
+#[tokio::test]
+async fn a_real_agent_whose_pull_request_is_closed_or_pushed_to_meanwhile_is_ended_and_nothing_is_spent() {
+    let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
+    for (is_closed, end) in [(true, TaskEnd::PullClosed), (false, TaskEnd::LeaseRejected)] {
+        let folder = tempfile::tempdir().unwrap();
+        let den = Den::walled(folder.path()).await;
+        let pull = den.red(101).await;
+        let model = den.seat("fixer", &program, lingers()).await;
+        let mut runtime = runtime(&den);
+        let processes = mended(&runtime, &model).await;
+        if is_closed {
+            pull.close("maria");
+        } else {
+            let mine = ("data/works/b.json", "{\"b\": {\"v\": 3}}\n");
+            den.app().push("intake/issue-101", "data: mine", &[mine]);
+        }
+        let head = pull.head();
+        den.tick().await;
+        gone(&processes).await;
+        let begun = Instant::now();
+        while den.task(Pr, pull.number()).await.state != State::Ended {
+            assert!(begun.elapsed() < PATIENCE, "its row never ended");
+            tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        }
+        runtime.kill().unwrap();
+        runtime.wait().unwrap();
+        let task = den.task(Pr, pull.number()).await;
+        assert_eq!((task.end, task.result), (Some(end), None), "{:?}", task.detail);
+        for _ in 0..2 {
+            den.tick().await;
+            den.send().await;
+        }
+        nothing_went_out(&den, &pull, &head).await;
+        let item = den.kept(ItemKind::Pr, pull.number()).await.unwrap();
+        assert_eq!((item.attempts.spent, den.tasks(pull.number()).await.len()), (0, 1), "{}", item.state);
+        den.desk.world.assert_contract();
+    }
+}
+
 /// The child: runs tasks until it is killed.
 #[test]
 fn child_runner() {

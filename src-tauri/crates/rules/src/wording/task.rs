@@ -46,6 +46,14 @@ pub fn switched_off() -> &'static str {
     "it was switched off while the task ran"
 }
 
+pub fn closed() -> &'static str {
+    "what it was about was closed meanwhile"
+}
+
+pub fn moved() -> &'static str {
+    "somebody pushed meanwhile, so it was of no use any more"
+}
+
 pub fn spend_cap() -> &'static str {
     "the cap on money over all agents is reached"
 }

@@ -22,7 +22,7 @@ use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, NewTask, Piece, TaskRow, What};
 use crate::store::issues::IssueRow;
 use crate::store::pulls::{self, PullState};
-use crate::store::{Durability, StoreError, effects, engine, observations, settings};
+use crate::store::{Durability, ReadTx, StoreError, effects, engine, observations, settings};
 
 /// Longest text of one piece of evidence, in bytes; its begin counts most.
 const PIECE_MOST: usize = 20_000;
@@ -51,6 +51,9 @@ pub(super) async fn all(tick: &mut Tick<'_>) -> Result<(), StoreError> {
     for key in left {
         match tick.known.items.remove(&key) {
             Some(Reading::Known { value: before }) => {
+                let (journal, tasks) = made_of(tick, key.1).await?;
+                let mut item = before.clone();
+                outcome::closed(tick, &mut item, &journal, &tasks);
                 let item = ItemRow {
                     ended: Some(ItemEnd::Closed),
                     settled: true,
@@ -59,7 +62,7 @@ pub(super) async fn all(tick: &mut Tick<'_>) -> Result<(), StoreError> {
                     state: say::closed(),
                     not_before: None,
                     updated_at: tick.now,
-                    ..before.clone()
+                    ..item
                 };
                 keep(tick, &before, &item).await?;
             }
@@ -68,6 +71,16 @@ pub(super) async fn all(tick: &mut Tick<'_>) -> Result<(), StoreError> {
         }
     }
     Ok(())
+}
+
+/// What was wanted and done of an issue, and the tasks about it.
+async fn made_of(tick: &Tick<'_>, number: i64) -> Result<(Vec<EffectRow>, Vec<TaskRow>), StoreError> {
+    let (id, host, name) = (tick.known.repository.id, tick.place.host.clone(), tick.place.name.clone());
+    let read = move |tx: &ReadTx<'_>| {
+        let journal = effects::of_item(tx, &host, &name, number)?;
+        Ok((journal, engine_tasks::of_item(tx, id, engine_tasks::ItemKind::Issue, number)?))
+    };
+    tick.ctx.store.read(read).await
 }
 
 async fn keep(tick: &Tick<'_>, before: &ItemRow, item: &ItemRow) -> Result<(), StoreError> {

@@ -55,6 +55,29 @@ pub(super) async fn results(
     Ok(())
 }
 
+/// An issue was closed: what went out of its triage counts, and whatever did not is dropped. Should it be opened
+/// again, it is decided about as it is then.
+pub(super) fn closed(tick: &Tick<'_>, item: &mut ItemRow, journal: &[EffectRow], tasks: &[TaskRow]) {
+    let seen_to = item.task_seen;
+    let mut ended: Vec<(&TaskRow, chrono::DateTime<chrono::Utc>)> = tasks
+        .iter()
+        .filter(|task| task.id > seen_to)
+        .filter_map(|task| Some((task, task.ended_at?)))
+        .collect();
+    ended.sort_by_key(|(task, _)| task.id);
+    for (task, at) in ended {
+        let mut sent = journal.iter().filter(|row| row.state == State::Done && row.created_at >= at);
+        let said = sent.find(|row| row.class == EffectClass::CommentIssue);
+        if said.is_some() || sent.next().is_some() || task.result.is_none() {
+            spend(tick, item, task);
+        }
+        if let (Some(TaskResult::Answer { answer }), Some(row)) = (&task.result, said) {
+            remember(item, answer, row.outcome_at.unwrap_or(tick.now));
+        }
+        item.task_seen = task.id;
+    }
+}
+
 fn spend(tick: &Tick<'_>, item: &mut ItemRow, task: &TaskRow) {
     let (end, at) = (task.end.unwrap_or(TaskEnd::Crashed), task.ended_at.unwrap_or(tick.now));
     item.attempts = item.attempts.after(end, &tick.place.policy.retry, any_fraction(), at);

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use steward_rules::engine::hold::{self, Start};
 use steward_rules::engine::policy::Policy;
+use steward_rules::ids::PullNumber;
 use steward_rules::power::Mode;
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::wording;
@@ -22,7 +23,9 @@ use crate::loops::effects::powers;
 use crate::loops::engine::priority;
 use crate::loops::engine::validating::HeavyLock;
 use crate::loops::{Ctx, failpoint, pause};
-use crate::store::engine_tasks::{self, State, TaskRow, What};
+use crate::store::engine_tasks::{self, Ended, ItemKind, State, TaskRow, What};
+use crate::store::issues::{self, IssueState};
+use crate::store::pulls::{self, PullState};
 use crate::store::repositories::RepositoryId;
 use crate::store::{Durability, ReadTx, StoreError};
 
@@ -144,6 +147,13 @@ async fn look(
             waits = true;
             continue;
         }
+        if let Some((end, detail)) =
+            of_no_use(ctx, &row).await?.and_then(|why| Some((why.end()?, why.detail())))
+        {
+            let (id, ended) = (row.id, Ended { end, fault: None, detail, result: None });
+            ctx.store.write(Durability::Full, move |tx| engine_tasks::end(tx, id, &ended)).await?;
+            continue;
+        }
         // The oldest comes first, and while it waits nothing else of its repository starts.
         if taken_up.contains(&key) {
             continue;
@@ -188,6 +198,32 @@ async fn allowed(ctx: &Ctx, given: &Given, row: &TaskRow) -> Result<Option<Polic
                 return Ok(None);
             }
             (given.policy)(tx, &config, &row)
+        })
+        .await
+}
+
+/// Why nothing that a task makes is of use any more, as far as the last look at GitHub shows.
+async fn of_no_use(ctx: &Ctx, row: &TaskRow) -> Result<Option<StopWhy>, StoreError> {
+    let row = row.clone();
+    ctx.store
+        .read(move |tx| {
+            Ok(match row.kind {
+                ItemKind::Pr => match pulls::get(tx, row.repository, PullNumber(row.number))? {
+                    Some(pull) if pull.state != PullState::Open => Some(StopWhy::Closed),
+                    // The head a task names may be newer than the last look.
+                    Some(pull)
+                        if row.head.as_ref().is_some_and(|head| *head != pull.head)
+                            && pull.head_seen_at > row.queued_at =>
+                    {
+                        Some(StopWhy::Moved)
+                    }
+                    Some(_) | None => None,
+                },
+                ItemKind::Issue => match issues::get(tx, row.repository, row.number)? {
+                    Some(issue) if issue.state != IssueState::Open => Some(StopWhy::Closed),
+                    Some(_) | None => None,
+                },
+            })
         })
         .await
 }
@@ -298,6 +334,11 @@ async fn watch_over(ctx: Ctx, given: Given, row: TaskRow, stop: Stop) {
                 continue;
             }
         };
+        match of_no_use(&ctx, &row).await {
+            Ok(Some(why)) => return stop.stop(why),
+            Ok(None) => {}
+            Err(error) => tracing::warn!(%error, "what a task is about cannot be read while it runs"),
+        }
         if policy.priority.is_some() && looks.is_multiple_of(PRIORITY_EVERY) {
             // What cannot be asked may be busy.
             match priority::busy(policy.priority.as_ref()).await {

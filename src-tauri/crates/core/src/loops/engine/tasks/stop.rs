@@ -13,6 +13,10 @@ pub(super) enum StopWhy {
     Paused(String),
     SwitchedOff,
     SpendCap,
+    /// Its pull request or issue is not open any more.
+    Closed,
+    /// Somebody pushed since: what is made of the old head is of no use.
+    Moved,
     /// The runtime closes: the task starts anew with the next one.
     Closing,
 }
@@ -23,6 +27,8 @@ impl StopWhy {
         match self {
             Self::Preempted => Some(TaskEnd::Preempted),
             Self::Paused(_) | Self::SwitchedOff | Self::SpendCap => Some(TaskEnd::Killed),
+            Self::Closed => Some(TaskEnd::PullClosed),
+            Self::Moved => Some(TaskEnd::LeaseRejected),
             Self::Closing => None,
         }
     }
@@ -33,6 +39,8 @@ impl StopWhy {
             Self::Paused(why) => say::paused(why),
             Self::SwitchedOff => say::switched_off().to_owned(),
             Self::SpendCap => say::spend_cap().to_owned(),
+            Self::Closed => say::closed().to_owned(),
+            Self::Moved => say::moved().to_owned(),
             Self::Closing => say::restarted().to_owned(),
         }
     }
