@@ -1,11 +1,13 @@
 //! Watched repositories from the command line.
 
+use std::io::Read;
+use std::process::Stdio;
 use std::sync::Arc;
 
 use steward_core::clock::SystemClock;
 use steward_core::home::Home;
-use steward_core::store::{Durability, Store, landings};
-use steward_github_double::World;
+use steward_core::store::{Durability, Store, landings, repositories};
+use steward_github_double::{Fault, World};
 use steward_kit::git::Repo;
 use steward_kit::pty::{self, Ran};
 use steward_rules::ids::RepoName;
@@ -115,9 +117,8 @@ fn a_name_that_leads_nowhere_is_refused() {
     world.assert_contract();
 }
 
-#[test]
-fn required_checks_are_proposed_written_and_shown_as_a_difference() {
-    let (desk, world) = signed_in();
+/// Three merges in `octo/app`, each with one check that was well.
+fn with_merges(world: &World) {
     let app = world.repo("octo/app");
     app.push("main", "begin", &[("a", "a\n")]);
     for n in 1..=3 {
@@ -127,6 +128,12 @@ fn required_checks_are_proposed_written_and_shown_as_a_difference() {
         app.check(&pull.head(), "build").succeeds();
         pull.merge_by("octo", "squash");
     }
+}
+
+#[test]
+fn required_checks_are_proposed_written_and_shown_as_a_difference() {
+    let (desk, world) = signed_in();
+    with_merges(&world);
     person(&desk, &["repo", "add", "octo/app"]).ok();
     let found = person(&desk, &["repo", "checks", "octo/app", "--json"]).ok().json();
     assert_eq!((&found["source"], &found["proposed"]), (&"usual".into(), &serde_json::json!(["build"])));
@@ -140,4 +147,43 @@ fn required_checks_are_proposed_written_and_shown_as_a_difference() {
     assert_eq!(found["required"], serde_json::json!(["build", "test"]));
     assert_eq!(person(&desk, &["repo", "checks", "octo/app", "--write", "--require", "x"]).code, 2);
     assert_eq!(person(&desk, &["repo", "checks", "octo/none"]).code, 1);
+}
+
+#[test]
+fn a_shadow_run_in_a_terminal_says_how_far_it_is_and_ctrl_c_ends_it_with_what_was_read() {
+    let (desk, world) = signed_in();
+    with_merges(&world);
+    person(&desk, &["repo", "add", "octo/app"]).ok();
+    let args = ["repo", "shadow", "octo/app"];
+    let unseen = person(&desk, &args);
+    assert!(unseen.code == 1 && unseen.stderr.contains("not looked at yet"), "{unseen:?}");
+    let host = world.base().trim_start_matches("http://").to_owned();
+    let store = Store::open(&Home::under(&desk.home.path()), Arc::new(SystemClock)).unwrap();
+    let name = RepoName::parse("octo/app").unwrap();
+    store.write_blocking(Durability::Full, |tx| repositories::ensure(tx, &host, &name)).unwrap();
+    let whole = person(&desk, &args).ok();
+    assert!(whole.stdout.contains("of the last 3 merges") && whole.stderr.is_empty(), "{whole:?}");
+
+    let slow = Fault::Slow(std::time::Duration::from_secs(60));
+    world.when("GET /repos/{owner}/{repo}/pulls/{pull_number}").after(1).always().answers(slow);
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    let input = terminal.slave.try_clone().unwrap();
+    let mut command = pty::command(&desk.home, steward(), &args, &[("STEWARD_GITHUB_TOKEN", TOKEN)]);
+    command.stdin(input).stdout(Stdio::piped()).stderr(terminal.slave);
+    let child = command.spawn().unwrap();
+    // This end of the terminal is the last one, once the command is gone.
+    drop(command);
+    let (mut master, mut said, mut byte) = (std::fs::File::from(terminal.master), Vec::new(), [0]);
+    while !said.ends_with(b"1 of 3 merges read") && master.read(&mut byte).is_ok_and(|read| read == 1) {
+        said.extend(byte);
+    }
+    let pid = nix::unistd::Pid::from_raw(child.id().try_into().unwrap());
+    nix::sys::signal::kill(pid, nix::sys::signal::Signal::SIGINT).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{ended:?}");
+    assert!(
+        text.contains("stopped: 1 of 3 merges were read") && text.contains("1 of the last 1 merge ") || text.contains("0 of the last 1 merge "),
+        "{text}"
+    );
 }

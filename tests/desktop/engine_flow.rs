@@ -152,7 +152,7 @@ async fn a_stuck_pull_request_is_looked_into_tried_and_sent() -> Result<()> {
          skippable: [check, verify], stableSecs: 0}}\n",
         host(&world)
     );
-    fails_thrice(&desk, &host(&world), stuck).await?;
+    fails_thrice(&desk, host(&world), stuck).await?;
     std::fs::write(desk.steward_home().join("config.yaml"), config)?;
     let window = desk.open(&[]).await?;
     let page = &window.page;

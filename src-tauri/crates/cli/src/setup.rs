@@ -131,7 +131,10 @@ fn render_shadow(found: &ShadowView, now: DateTime<Utc>) -> String {
     let sum = match found.rows.len() {
         0 if found.ended.is_some() => "nothing was judged".to_owned(),
         0 => "nothing was merged yet that could be judged".to_owned(),
-        all => format!("the gate would have let {would} of the last {all} merges through by itself"),
+        all => {
+            let merges = if all == 1 { "merge" } else { "merges" };
+            format!("the gate would have let {would} of the last {all} {merges} through by itself")
+        }
     };
     let stopped = match &found.ended {
         Some(why) if why.code == "stopped" => format!("\n{}", why.message),

@@ -3,6 +3,7 @@
 import type { ConditionView } from "../../api/generated/ConditionView";
 import type { ItemView } from "../../api/generated/ItemView";
 import type { ShadowRow } from "../../api/generated/ShadowRow";
+import { count } from "../../lib/format";
 
 /** How many conditions hold, in words; nothing where none was judged. */
 export function metCount(steps: ConditionView[]): string {
@@ -22,7 +23,7 @@ export function shadowSum(rows: ShadowRow[], cut = false): string {
   if (rows.length === 0) {
     return cut ? "Nothing was judged." : "Nothing was merged yet that could be judged.";
   }
-  return `The gate would have let ${would} of the last ${rows.length} merges through by itself.`;
+  return `The gate would have let ${would} of the last ${count(rows.length, "merge")} through by itself.`;
 }
 
 /** The reasons for the others, the most frequent first. */

@@ -237,6 +237,56 @@ describe("a board", () => {
   });
 });
 
+describe("adding a repository", () => {
+  beforeEach(() => {
+    host.answers.repository_offers = () => ({ clones: [], account: [], problems: [] });
+    host.answers.account_list = () => ({ accounts: [], gh: [], keyring: null, budgets: [] });
+    host.answers.repository_add = ({ name }) => repository(name);
+    host.answers.repository_checks = () => ({
+      repository: "octo/app",
+      base: "main",
+      required: [],
+      proposed: ["build"],
+      source: "forge",
+      proposal: "GitHub requires these checks already:",
+    });
+    host.answers.repository_checks_preview = ({ checks }) =>
+      editView(`requiredChecks: [${checks.join()}]`);
+  });
+
+  async function add(): Promise<void> {
+    await at("repositories");
+    await fireEvent.click(await screen.findByTestId("add-repository"));
+    await fireEvent.input(await screen.findByTestId("repository-name"), {
+      target: { value: "octo/app" },
+    });
+    const confirm = screen.getByTestId("repository-confirm") as HTMLButtonElement;
+    await vi.waitFor(() => expect(confirm.disabled).toBe(false));
+    await fireEvent.click(confirm);
+    await vi.waitFor(() => expect(location.hash).toBe("#/repository/octo/app"));
+  }
+
+  test("goes on with the proposed checks while the engine is on, and can be left there", async () => {
+    const steward = { boundary: { state: "ready", reason: null }, items: [], stuck: [] };
+    host.answers.status = () => ({ ...status({ observer: seen }), steward });
+    await add();
+    const dialog = within(await screen.findByTestId("checks-dialog"));
+    expect(dialog.getByText(/Step 2 of 2/)).toBeTruthy();
+    expect((await dialog.findByTestId("checks-source")).textContent).toContain("GitHub requires");
+    expect((dialog.getByTestId("check-build") as HTMLInputElement).checked).toBe(true);
+    await fireEvent.click(dialog.getByTestId("checks-skip"));
+    expect(screen.queryByTestId("checks-dialog")).toBeNull();
+    expect(host.asked("repository_checks_set")).toEqual([]);
+  });
+
+  test("asks nothing more while the engine is off", async () => {
+    await add();
+    await screen.findByTestId("board-head");
+    expect(screen.queryByTestId("checks-dialog")).toBeNull();
+    expect(host.asked("repository_checks")).toEqual([]);
+  });
+});
+
 describe("the mode of a repository", () => {
   beforeEach(() => {
     host.answers.repository_mode_preview = ({ mode, act }) =>
