@@ -120,6 +120,24 @@ test("trying says what may go out, shows at once, and is taken back", async () =
   expect(host.asked("item_try_undo")).toEqual([{ item: "octo/app#13" }]);
 });
 
+test("what was asked for stays in sight until the core has answered anew", async () => {
+  mode = "observe";
+  let answer: (why: WhyView) => void = () => {};
+  await open();
+  const old = shown;
+  host.answers.item_try = () => old;
+  const later = new Promise<WhyView>((done) => {
+    answer = done;
+  });
+  host.answers.item_why = () => later as unknown as WhyView;
+  await fireEvent.click(screen.getByTestId("try-now"));
+  await screen.findByTestId("try-asked");
+  await vi.waitFor(() => expect(host.asked("item_why").length).toBeGreaterThan(1));
+  expect(screen.queryByTestId("try-asked")).not.toBeNull();
+  answer({ item: { ...old, askedAt: null }, mode, readAt: AT, steps });
+  await vi.waitFor(() => expect(screen.queryByTestId("try-asked")).toBeNull());
+});
+
 test("in observe a try asks nothing, since nothing leaves the machine; a refusal flips it back", async () => {
   mode = "observe";
   host.answers.item_try = () => {
