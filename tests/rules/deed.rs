@@ -83,7 +83,7 @@ fn free(deed: &Deed) -> Holds {
         paused: None,
         frozen: None,
         subject: Reading::known(subject),
-        branches: Branches { base: "main".to_owned(), push: own(), delete: own() },
+        branches: Branches { base: Some("main".to_owned()), push: own(), delete: own() },
         stale: None,
         acting: Reading::known("octo".to_owned()),
         limited_until: None,
@@ -174,7 +174,8 @@ fn the_base_and_what_the_policy_does_not_name_are_never_pushed_to_nor_deleted() 
     }
     // A glob that reaches the base opens it all the same to nobody, and a policy nobody read opens nothing.
     let push = Deed::Push { branch: "main".to_owned(), from: None, to: sha(HEAD) };
-    let wide = Branches { base: "main".to_owned(), push: vec!["*".to_owned()], delete: vec!["*".to_owned()] };
+    let wide =
+        Branches { base: Some("main".to_owned()), push: vec!["*".to_owned()], delete: vec!["*".to_owned()] };
     assert_eq!(wide.forbid(&push), Some(("main".to_owned(), OffLimits::Base)));
     let own = Deed::Push { branch: "steward/x".to_owned(), from: None, to: sha(HEAD) };
     assert_eq!(Branches::default().forbid(&own), Some(("steward/x".to_owned(), OffLimits::Base)));
@@ -182,6 +183,10 @@ fn the_base_and_what_the_policy_does_not_name_are_never_pushed_to_nor_deleted() 
     let kept = Branches { delete: Vec::new(), ..free(&own).branches };
     let deletes = Deed::DeleteBranch { branch: "steward/x".to_owned(), at: sha(HEAD) };
     assert_eq!(kept.forbid(&deletes), Some(("steward/x".to_owned(), OffLimits::NotNamed)));
+    // While nobody knows which branch is the base no branch is touched.
+    let unknown = Branches { base: None, ..free(&own).branches };
+    assert_eq!(unknown.may_push("steward/x"), Err(OffLimits::Base));
+    assert_eq!(unknown.forbid(&deletes), Some(("steward/x".to_owned(), OffLimits::Base)));
     let elsewhere = Deed::OpenPull {
         branch: "steward/x".to_owned(),
         at: sha(HEAD),

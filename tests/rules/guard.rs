@@ -52,7 +52,7 @@ fn free() -> Holds {
         frozen: None,
         subject: Reading::known(Subject::Open(sha(HEAD))),
         branches: Branches {
-            base: "main".to_owned(),
+            base: Some("main".to_owned()),
             push: vec!["steward/*".to_owned()],
             delete: vec!["steward/*".to_owned()],
         },

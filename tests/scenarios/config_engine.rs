@@ -89,7 +89,7 @@ report: octo/app#7
         union_keys: text(keys),
     };
     let expected = Policy {
-        base: "trunk".to_owned(),
+        base: Some("trunk".to_owned()),
         safe_paths: text(&["data/", "*.md"]),
         protected_paths: text(&["data/secret/**"]),
         allow_exec: true,

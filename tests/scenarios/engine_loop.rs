@@ -1,6 +1,7 @@
 //! The engine's loop on real git and the GitHub double: what it remembers, reads, decides and wants.
 
 mod asked;
+mod base;
 mod issues;
 mod kept;
 mod kill;

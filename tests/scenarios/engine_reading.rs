@@ -46,7 +46,7 @@ fn intake(desk: &Desk) -> PullVerbs<'_> {
 }
 
 fn place(desk: &Desk) -> Place {
-    place_by(desk, Preset::DataCatalogue.policy())
+    place_by(desk, Preset::DataCatalogue.policy().on(Some("main")))
 }
 
 fn place_by(desk: &Desk, policy: Policy) -> Place {

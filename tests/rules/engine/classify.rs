@@ -184,7 +184,7 @@ fn f11_instructions_and_settings_are_code_wherever_they_lie() {
         assert_eq!(files(&[modified(&path.shown())]), Class::Code(CodeReason::Path { path, why }));
     }
     is(&files(&[modified("data/agents.json"), modified("data/my-agents.md")]), "data");
-    let docs = Policy { ..Preset::DocsSite.policy() };
+    let docs = Preset::DocsSite.policy().on(Some("main"));
     let mut pr = ready();
     pr.files = Listing::whole([modified("AGENTS.md")]);
     is(&classify(&pr, &docs), "code");
@@ -307,4 +307,38 @@ fn code_is_reviewed_once_per_head() {
     assert_eq!(assess(&pr, &memory, &policy(), now()), review);
     memory.reviewed_head = Some(head());
     assert_eq!(listed(&assess(&pr, &memory, &policy(), now())), Listed::Reviewed);
+}
+
+/// The policy names no base, and GitHub has not named the default branch.
+#[test]
+fn an_unread_default_branch_is_unread_and_no_branch_is_taken_for_the_base() {
+    let open = Policy { base: None, ..policy() };
+    let class = |pr: &PrObs| classify(pr, &open);
+    let unread = Class::Unreadable(Unreadable::Base);
+    for branch in ["main", "master", "trunk"] {
+        let mut pr = ready();
+        pr.base.branch = branch.to_owned();
+        assert_eq!(class(&pr), unread, "{branch}");
+        assert_eq!(
+            listed(&assess(&pr, &memory(), &open, now())),
+            Listed::Class(Class::Unreadable(Unreadable::Base))
+        );
+    }
+    // What is so whatever the base is, is said.
+    let mut fork = ready();
+    fork.head.repo = Some(8);
+    assert_eq!(class(&fork), Class::Foreign(ForeignReason::Fork));
+    let mut draft = ready();
+    draft.draft = true;
+    assert_eq!(class(&draft), Class::Draft);
+    // Named by GitHub, or by the file, which goes first.
+    assert!(is_merge(&assess(&ready(), &memory(), &open.clone().on(Some("main")), now())));
+    let elsewhere = ForeignReason::Base { branch: "main".to_owned() };
+    assert_eq!(classify(&ready(), &open.clone().on(Some("trunk"))), Class::Foreign(elsewhere.clone()));
+    let named = Policy { base: Some("trunk".to_owned()), ..policy() };
+    assert_eq!(classify(&ready(), &named.on(Some("main"))), Class::Foreign(elsewhere));
+    assert_eq!(open.clone().on(None), open);
+    // And nothing is pushed.
+    assert!(!steward_rules::engine::ladder::may_push("steward/pr-1", &open));
+    assert!(steward_rules::engine::ladder::may_push("steward/pr-1", &open.on(Some("main"))));
 }

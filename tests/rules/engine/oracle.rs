@@ -77,7 +77,8 @@ fn is_data(pr: &PrObs, policy: &Policy) -> bool {
     {
         return false;
     }
-    if pr.head.repo != Some(pr.base.repo) || pr.base.branch != policy.base || pr.files.items.is_empty() {
+    let base = policy.base.clone().unwrap_or_default();
+    if pr.head.repo != Some(pr.base.repo) || pr.base.branch != base || pr.files.items.is_empty() {
         return false;
     }
     for file in &pr.files.items {

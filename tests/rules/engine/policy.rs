@@ -75,7 +75,7 @@ fn each_refusal_names_its_key() {
         ("requiredChecks", Policy { required_checks: strings(&["check", ""]), ..base() }),
         ("requiredApp", Policy { required_app: String::new(), ..base() }),
         ("requireSeatAccepted", Policy { verdict: None, ..base() }),
-        ("base", Policy { base: " ".to_owned(), ..base() }),
+        ("base", Policy { base: Some(" ".to_owned()), ..base() }),
         ("protectedPaths", Policy { protected_paths: strings(&["a["]), ..base() }),
         ("push.allowed", push("*")),
         ("push.allowed", push("**")),
@@ -135,13 +135,19 @@ fn what_is_near_a_refusal_is_fine() {
             Policy { push: PushPolicy { allowed: strings(&[pattern]), ..policy().push }, ..policy() };
         assert_eq!(keys(&policy, true), [""; 0], "{pattern}");
     }
-    let release = Policy { base: "release/1.0".to_owned(), ..policy() };
+    let release = Policy { base: Some("release/1.0".to_owned()), ..policy() };
     let push = PushPolicy { allowed: strings(&["release/*"]), ..policy().push };
     assert_eq!(keys(&Policy { push, ..release }, true), ["push.allowed"]);
     for known in [&[][..], &["web-search"]] {
         assert_eq!(keys(&research(known), true), [""; 0], "{known:?}");
         assert_eq!(research(known).triage.searches_web(), !known.is_empty());
     }
+    // Where no base is named the default branch is not guessed at; a glob of any branch is refused all the same.
+    let open = |pattern: &str| {
+        let push = PushPolicy { allowed: strings(&[pattern]), ..policy().push };
+        keys(&Policy { base: None, push, ..policy() }, true)
+    };
+    assert_eq!((open("steward/*"), open("main"), open("**")), (vec![], vec![], vec!["push.allowed"]));
     // What merges nothing by itself needs no safe path, check or judge.
     let quiet = Policy { safe_paths: vec![], required_checks: vec![], verdict: None, ..policy() };
     assert_eq!(keys(&quiet, false), [""; 0]);

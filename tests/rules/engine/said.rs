@@ -121,6 +121,7 @@ fn every_sentence_of_a_decision() {
         Class::Unreadable(Unreadable::NoFiles),
         Class::Unreadable(Unreadable::Modes { path: path() }),
         Class::Unreadable(Unreadable::Links),
+        Class::Unreadable(Unreadable::Base),
         Class::Unreadable(Unreadable::Entries),
         Class::Code(CodeReason::Path { path: path(), why: NotData::Outside }),
         Class::Code(CodeReason::Path { path: path(), why: NotData::Odd }),
@@ -211,6 +212,7 @@ fn every_sentence_of_a_decision() {
     unreadable: it changes no file
     unreadable: what tools/x\n.sh is in the trees could not be read
     unreadable: the trees could not be read for links and submodules
+    unreadable: which branch is the base is not known: GitHub has not named the default branch
     unreadable: its entries could not be counted
     code: code: tools/x\n.sh is outside the safe paths
     code: code: the path tools/x\n.sh is not a plain one
@@ -299,7 +301,8 @@ fn every_refusal_of_a_policy_says_what_is_wrong() {
         say::safe_path_of_git(".github/"),
         say::no_path("../x"),
         say::no_glob("["),
-        say::push_too_wide("*", "main"),
+        say::push_too_wide("*", Some("main")),
+        say::push_too_wide("*", None),
         say::verdict_label_routes("data", "data"),
         say::verdict_labels_equal(),
         say::no_lines(),
@@ -313,6 +316,7 @@ fn every_refusal_of_a_policy_says_what_is_wrong() {
     ../x names no folder and is no glob
     [ is no glob
     * matches main or any branch; name a folder of branches
+    * matches the base or any branch; name a folder of branches
     data is also data, which means something else
     the pass and the flag label are one
     an entry has at least one line

@@ -37,7 +37,7 @@ pub fn policy() -> Policy {
         timeout_secs: 600,
         heavy: true,
     };
-    Policy { validate: Some(validate), ..Preset::DataCatalogue.policy() }
+    Policy { validate: Some(validate), ..Preset::DataCatalogue.policy() }.on(Some("main"))
 }
 
 pub fn unread<T>() -> Reading<T> {

@@ -311,7 +311,7 @@ impl Kind {
 /// The repository's mode with its classes, and the branches the app may touch.
 pub(super) fn power(mode: &str, classes: &[EffectClass]) -> String {
     let act: Vec<&str> = classes.iter().map(|class| class.as_str()).collect();
-    let globs = "push: {allowed: [\"steward/*\"]}, deleteBranchGlobs: [\"steward/*\"]";
+    let globs = "base: main, push: {allowed: [\"steward/*\"]}, deleteBranchGlobs: [\"steward/*\"]";
     // Merging by itself asks for a policy of its own; no other class does.
     format!("mode: {mode}, act: [{}], policy: {{engine: {{{globs}}}}}", act.join(", "))
 }

@@ -75,7 +75,7 @@ async fn a_script_pushed_meanwhile_is_in_the_second_reading() {
     use steward_rules::engine::classify::{Class, classify};
     let desk = desk();
     let pull = intake(&desk);
-    let policy = Preset::DataCatalogue.policy();
+    let policy = Preset::DataCatalogue.policy().on(Some("main"));
     let first = read(&desk, pull.number()).await;
     assert!(matches!(classify(&first, &policy), Class::Data { touched: 1 }));
     app(&desk).push("intake/issue-9", "feat: tool", &[("tools/run.sh", "#!/bin/sh\n")]);

@@ -65,7 +65,7 @@ async fn the_required_checks_come_from_protection_rulesets_or_the_last_merges() 
 #[tokio::test]
 async fn past_merges_are_read_as_they_stood_before() {
     let desk = desk();
-    let policy = Preset::DataCatalogue.policy();
+    let policy = Preset::DataCatalogue.policy().on(Some("main"));
     let numbers = [merged(&desk, "b", "merge"), merged(&desk, "c", "squash"), merged(&desk, "d", "rebase")];
     let closed = intake(&desk);
     closed.close("octo");

@@ -6,7 +6,7 @@ use steward_rules::engine::policy::{EntriesPolicy, Unit};
 use super::*;
 
 fn class(seen: &PrObs) -> Class {
-    classify(seen, &Preset::DataCatalogue.policy())
+    classify(seen, &Preset::DataCatalogue.policy().on(Some("main")))
 }
 
 #[tokio::test]
@@ -93,7 +93,7 @@ async fn what_does_not_parse_or_is_too_long_has_no_count() {
     assert_eq!(cause(&seen.entries), Cause::TooLarge);
     // Where nothing looks into files, their length says nothing.
     let entries = EntriesPolicy { unit: Unit::Files, globs: Vec::new(), root: String::new() };
-    let place = place_by(&desk, Policy { entries, ..Preset::DataCatalogue.policy() });
+    let place = place_by(&desk, Policy { entries, ..Preset::DataCatalogue.policy().on(Some("main")) });
     let seen = reading::pull(&desk.ctx, &place, PullNumber(number as i64)).await.unwrap();
     assert_eq!(known(&seen.entries).touched(), 1);
 }

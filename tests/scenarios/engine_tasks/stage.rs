@@ -98,6 +98,7 @@ impl Stage {
                 timeout_secs: 60,
                 heavy: true,
             }),
+            base: Some("main".to_owned()),
             ..Preset::DataCatalogue.policy()
         }
     }

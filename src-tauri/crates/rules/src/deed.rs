@@ -235,8 +235,8 @@ pub fn marker_of(text: &str) -> Option<&str> {
 /// The branches of a repository that deeds may touch, as its policy names them (engine.md 5 and 4.6).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Branches {
-    /// Never pushed to, and never deleted.
-    pub base: String,
+    /// Never pushed to, and never deleted. `None`: not known, and no branch is touched.
+    pub base: Option<String>,
     /// Globs of the branches that may be pushed to.
     pub push: Vec<String>,
     /// Globs of those among them that may be deleted once they merged.
@@ -272,7 +272,7 @@ impl Branches {
         if !is_branch(branch) {
             return Err(OffLimits::Name);
         }
-        if self.base.is_empty() || branch == self.base {
+        if self.base.as_deref().is_none_or(|base| base.is_empty() || branch == base) {
             return Err(OffLimits::Base);
         }
         if matches(&self.push, branch) { Ok(()) } else { Err(OffLimits::NotNamed) }
@@ -289,7 +289,8 @@ impl Branches {
                 judged(branch, self.may_push(branch).and_then(|()| named()))
             }
             Deed::OpenPull { branch, base, .. } => {
-                let to_base = || if *base == self.base { Ok(()) } else { Err(OffLimits::NotTheBase) };
+                let to_base =
+                    || if self.base.as_ref() == Some(base) { Ok(()) } else { Err(OffLimits::NotTheBase) };
                 judged(branch, self.may_push(branch).and_then(|()| to_base()))
             }
             Deed::Comment { .. }

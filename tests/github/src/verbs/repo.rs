@@ -176,6 +176,11 @@ impl<'w> RepoVerbs<'w> {
         CommitVerbs::of(self, branch, message)
     }
 
+    /// From now on this is the default branch. One that does not exist is none.
+    pub fn makes_default(&self, branch: &str) {
+        self.change(|repo| repo.default_branch = branch.to_owned());
+    }
+
     pub fn delete_branch(&self, branch: &str) {
         self.change(|repo| {
             repo.bare.drop_branch(branch);

@@ -14,7 +14,7 @@ const MERGE: &str = "PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge";
 fn policy(mode: &str) -> String {
     let act = if mode == "act" { ", act: [merge]" } else { "" };
     format!(
-        "mode: {mode}{act}, policy: {{engine: {{safePaths: [\"src/\"], requiredChecks: [check], \
+        "mode: {mode}{act}, policy: {{engine: {{base: main, safePaths: [\"src/\"], requiredChecks: [check], \
          requireSeatAccepted: true, mergeMethod: squash}}}}"
     )
 }

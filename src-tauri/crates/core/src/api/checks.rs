@@ -27,13 +27,18 @@ pub async fn propose(api: &Api, request: RepositoryByName) -> Result<v::ChecksVi
     let (name, of) = (repository.name.clone(), host.clone());
     let row = api.store().read(move |tx| repositories::find(tx, &of, &name)).await?;
     // One that was not looked at yet can be asked about as well; nothing of this reading is kept.
-    let repository_id = row.map_or(RepositoryId(0), |row| row.id);
-    let place = Place { host, repo: repository.name, repository_id, policy: repository.engine };
+    let repository_id = row.as_ref().map_or(RepositoryId(0), |row| row.id);
+    let mut default_branch = row.and_then(|row| row.seen).and_then(|seen| seen.default_branch);
+    if repository.engine.base.is_none() && default_branch.is_none() {
+        default_branch = reading::default_branch(api.context(), &host, &repository.name).await?;
+    }
+    let policy = repository.engine.on(default_branch.as_deref());
+    let place = Place { host, repo: repository.name, repository_id, policy };
     let practice = reading::practice(api.context(), &place).await?;
     let proposed = proposed(&practice, &place.policy.required_app);
     Ok(v::ChecksView {
         repository: place.repo.to_string(),
-        base: convert::line(&place.policy.base),
+        base: place.policy.base.as_deref().map_or_else(|| "the default branch".to_owned(), convert::line),
         required: place.policy.required_checks.iter().map(|name| convert::line(name)).collect(),
         proposed: proposed.names,
         source: proposed.source,

@@ -56,7 +56,12 @@ async fn diff(api: &Api, row: &EffectRow) -> Option<Result<(String, bool), Strin
     let Some(Deed::Push { from, to, .. }) = row.deed.clone() else { return None };
     let ctx = api.context().clone();
     let (host, repo) = (row.host.clone(), RepoName::parse(&row.repository)?);
-    let base = ctx.config().repository(&repo).map(|repository| repository.engine.base.clone());
+    let (config, of, name) = (ctx.config(), host.clone(), repo.clone());
+    let base = ctx.store.read(move |tx| -> Result<_, StoreError> {
+        let powers = powers::read(tx, &config)?;
+        Ok(config.repository(&name).and_then(|repository| powers.policy(&of, repository).base))
+    });
+    let Ok(base) = base.await else { return Some(Err("the store cannot be read".to_owned())) };
     let read = tokio::task::spawn_blocking(move || {
         let clone = BareClone::open_alone(&ctx.git()?, &ctx.home.clones(), &host, &repo)?;
         // A new branch changes what it has beyond the base.

@@ -302,6 +302,8 @@ pub async fn simulate(api: &Api, request: Simulate) -> Result<v::SimulationView,
             };
             let Some(row) = repositories::find(tx, &host, &repository.name)? else { return Ok(shown) };
             let policy = powers::read(tx, &config)?.policy(&host, &repository);
+            let default_branch = row.seen.as_ref().and_then(|seen| seen.default_branch.as_deref());
+            let edited = edited.on(default_branch);
             for number in observations::pulls_since(tx, row.id, from)? {
                 let title = title(tx, &row, ItemKind::Pr, number)?;
                 let mut head: Option<HeadSeen> = None;

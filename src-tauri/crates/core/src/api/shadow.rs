@@ -106,7 +106,9 @@ pub async fn run_telling(
             .hint("`steward repo look` looks now"));
     };
     // By the file as it is written: what of it waits for a confirmation is what the person wants to see.
-    let place = Place { host, repo: repository.name, repository_id: row.id, policy: repository.engine };
+    let default_branch = row.seen.as_ref().and_then(|seen| seen.default_branch.as_deref());
+    let policy = repository.engine.on(default_branch);
+    let place = Place { host, repo: repository.name, repository_id: row.id, policy };
     let under_way = api.shadows.begin(&place.repo.to_string());
     let (tell, mut heard) = unbounded_channel();
     let mut found = Found::default();

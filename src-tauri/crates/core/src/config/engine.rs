@@ -222,8 +222,11 @@ impl Taking<'_, '_> {
         *slot = Some(at.value.clone()).filter(|text| !text.trim().is_empty());
     }
 
-    fn branch(&mut self, slot: &mut String, read: &Option<At<String>>) {
-        self.set(slot, read);
+    fn branch(&mut self, slot: &mut Option<String>, read: &Option<At<String>>) {
+        if let Some(at) = read {
+            self.seen.push((at.key.clone(), at.spot));
+            *slot = Some(at.value.clone());
+        }
         if let Some(at) = read.as_ref().filter(|at| !at.value.trim().is_empty() && !is_branch(&at.value)) {
             self.cx.error(at.spot, &at.key, "this is not a name of a branch");
         }

@@ -24,7 +24,7 @@ block! {
 block! {
     /// What the engine may do in one repository. An absent key has the value of the preset, else its default.
     RawEnginePolicy {
-        /// The branch pull requests must target. Default `main`.
+        /// The branch pull requests must target. Default: the repository's default branch, as GitHub names it.
         base: String = "base",
         /// Folders (`data/`), globs (`docs/**`, `*.md`) or `**` of paths whose changes may merge. Default none:
         /// nothing is ever merged by the app.

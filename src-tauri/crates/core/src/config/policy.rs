@@ -65,7 +65,8 @@ pub fn of_repository(loaded: &Loaded, repository: &Repository, engine: &Policy) 
         ("preset", json!(repository.preset)),
     ];
     let review = values(&repository.policy).map(|(name, value)| (format!("policy.review.{name}"), value));
-    let asked = engine_values::values(&repository.engine);
+    // The default branch is not the file's to ask for.
+    let asked = engine_values::values(&repository.engine.clone().on(engine.base.as_deref()));
     let engine = engine_values::values(engine).into_iter().zip(asked).map(|((name, value), (_, asked))| {
         let key = format!("policy.engine.{name}");
         let origin = if value == asked { origin(&key) } else { Origin::Unconfirmed };

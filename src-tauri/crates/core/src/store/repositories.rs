@@ -89,6 +89,15 @@ pub fn looked_at(tx: &ReadTx<'_>) -> Result<Vec<RepositoryRow>, StoreError> {
     )
 }
 
+/// The default branch of every repository of which GitHub named it: host, name and branch.
+pub fn default_branches(tx: &ReadTx<'_>) -> Result<Vec<(String, RepoName, String)>, StoreError> {
+    tx.query_all(
+        "SELECT host, name, default_branch FROM repositories WHERE default_branch IS NOT NULL",
+        [],
+        |row| Ok((row.get("host")?, sql::repo_name(row, "name")?, row.get("default_branch")?)),
+    )
+}
+
 /// Records what GitHub says the repository is.
 pub fn describe(tx: &WriteTx<'_>, id: RepositoryId, seen: &Description) -> Result<(), StoreError> {
     tx.execute(

@@ -45,6 +45,8 @@ pub enum Unreadable {
         path: RepoPath,
     },
     Links,
+    /// GitHub has not named the default branch, and the policy names no base.
+    Base,
     Entries,
 }
 
@@ -144,8 +146,10 @@ pub fn classify(pr: &PrObs, policy: &Policy) -> Class {
         Ok(Some(reason)) => return Class::Code(reason),
         Err(unread) => return Class::Unreadable(unread),
     }
-    if let Some(reason) = foreign(pr, policy) {
-        return Class::Foreign(reason);
+    match foreign(pr, policy) {
+        Ok(None) => {}
+        Ok(Some(reason)) => return Class::Foreign(reason),
+        Err(unread) => return Class::Unreadable(unread),
     }
     let touched = match &pr.entries {
         Reading::Known { value } => value.touched(),
@@ -210,15 +214,16 @@ fn code(pr: &PrObs, policy: &Policy, safe: &SafePaths) -> Result<Option<CodeReas
     pr.links.get().map(|_| None).map_err(|_| Unreadable::Links)
 }
 
-fn foreign(pr: &PrObs, policy: &Policy) -> Option<ForeignReason> {
-    match pr.head.repo {
-        None => Some(ForeignReason::DeletedFork),
-        Some(repo) if repo != pr.base.repo => Some(ForeignReason::Fork),
-        Some(_) if pr.base.branch != policy.base => {
+fn foreign(pr: &PrObs, policy: &Policy) -> Result<Option<ForeignReason>, Unreadable> {
+    Ok(match (pr.head.repo, &policy.base) {
+        (None, _) => Some(ForeignReason::DeletedFork),
+        (Some(repo), _) if repo != pr.base.repo => Some(ForeignReason::Fork),
+        (Some(_), None) => return Err(Unreadable::Base),
+        (Some(_), Some(base)) if pr.base.branch != *base => {
             Some(ForeignReason::Base { branch: pr.base.branch.clone() })
         }
-        Some(_) => None,
-    }
+        (Some(_), Some(_)) => None,
+    })
 }
 
 fn never(pr: &PrObs, policy: &Policy) -> Option<NeverReason> {

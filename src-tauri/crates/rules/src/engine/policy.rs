@@ -14,8 +14,9 @@ pub use preset::Preset;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Policy {
-    /// The branch pull requests must target.
-    pub base: String,
+    /// The branch pull requests must target. `None`: the repository's default branch, which GitHub names
+    /// ([`Policy::on`]). Until it did nothing merges and nothing is pushed, since no name is guessed.
+    pub base: Option<String>,
     /// Folders (`data/`), globs (`docs/**`, `*.md`) or `**` of paths whose changes may merge. A pattern
     /// without a wildcard names a folder. Empty: nothing is ever merged by the app.
     pub safe_paths: Vec<String>,
@@ -280,11 +281,19 @@ pub enum Priority {
     StatusCommand(Vec<String>),
 }
 
+impl Policy {
+    /// With the repository's default branch as the base, where none is named. A default branch that was not
+    /// read leaves it open.
+    pub fn on(self, default_branch: Option<&str>) -> Self {
+        Self { base: self.base.or_else(|| default_branch.map(str::to_owned)), ..self }
+    }
+}
+
 impl Default for Policy {
     /// What holds where neither the file nor a preset says anything: nothing merges, nothing is pushed.
     fn default() -> Self {
         Self {
-            base: "main".to_owned(),
+            base: None,
             safe_paths: Vec::new(),
             protected_paths: Vec::new(),
             allow_exec: false,

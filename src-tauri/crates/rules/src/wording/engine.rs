@@ -57,6 +57,9 @@ pub fn unreadable(unread: &Unreadable) -> String {
             format!("what {} is in the trees could not be read", line(&path.shown()))
         }
         Unreadable::Links => "the trees could not be read for links and submodules".to_owned(),
+        Unreadable::Base => {
+            "which branch is the base is not known: GitHub has not named the default branch".to_owned()
+        }
         Unreadable::Entries => "its entries could not be counted".to_owned(),
     }
 }
@@ -274,8 +277,9 @@ pub fn no_glob(pattern: &str) -> String {
     format!("{} is no glob", line(pattern))
 }
 
-pub fn push_too_wide(pattern: &str, base: &str) -> String {
-    format!("{} matches {} or any branch; name a folder of branches", line(pattern), line(base))
+pub fn push_too_wide(pattern: &str, base: Option<&str>) -> String {
+    let base = base.map_or_else(|| "the base".to_owned(), line);
+    format!("{} matches {base} or any branch; name a folder of branches", line(pattern))
 }
 
 pub fn verdict_label_routes(label: &str, route: &str) -> String {

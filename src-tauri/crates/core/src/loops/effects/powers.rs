@@ -9,7 +9,7 @@ use steward_rules::power::{self, Caps, EffectClass, Mode, PanePower, PowerSet, R
 use crate::config::{Config, Loaded, LoadedFrom, Questions, RepoMode, Repository, Severity, Spend};
 use crate::loops::Ctx;
 use crate::store::inbox::{self, Kind, NewEntry};
-use crate::store::{Durability, ReadTx, StoreError, WriteTx, audit, settings};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, audit, repositories, settings};
 
 const KEY: &str = "powers";
 /// What the inbox entry of a waiting change opens.
@@ -21,6 +21,8 @@ pub struct Powers {
     pub asked: PowerSet,
     pub in_force: PowerSet,
     pub pending: Vec<Widening>,
+    /// The default branch of each repository, as far as GitHub named it.
+    default_branches: BTreeMap<String, String>,
 }
 
 impl Powers {
@@ -30,9 +32,11 @@ impl Powers {
     }
 
     /// The engine's policy in force for a repository: the file's, with no larger cap and no wider path or
-    /// branch than was confirmed.
+    /// branch than was confirmed. Its base is the default branch where the file names none.
     pub fn policy(&self, host: &str, repository: &Repository) -> Policy {
-        self.in_force.of(host, &repository.name).policy(&repository.engine)
+        let default_branch = self.default_branches.get(&power::repo_key(host, &repository.name));
+        let policy = self.in_force.of(host, &repository.name).policy(&repository.engine);
+        policy.on(default_branch.map(String::as_str))
     }
 
     /// Names exactly the change that waits.
@@ -109,7 +113,10 @@ pub fn read(tx: &ReadTx<'_>, config: &Config) -> Result<Powers, StoreError> {
     let asked = asked(config);
     let confirmed = confirmed(tx)?.unwrap_or_else(|| PowerSet::first(&asked));
     let pending = power::pending(&asked, &confirmed);
-    Ok(Powers { in_force: asked.meet(&confirmed), asked, pending })
+    let branches = repositories::default_branches(tx)?.into_iter();
+    let default_branches =
+        branches.map(|(host, name, branch)| (power::repo_key(&host, &name), branch)).collect();
+    Ok(Powers { in_force: asked.meet(&confirmed), asked, pending, default_branches })
 }
 
 /// The caps on money in force: a larger one of the file counts once it is confirmed.

@@ -278,11 +278,12 @@ async fn opened(
     if is_asked || ours.is_some_and(|ours| ours.state == pulls::PullState::Open) {
         return Ok(());
     }
+    let Some(base) = tick.place.policy.base.clone() else { return Ok(()) };
     let title = Untrusted::new(one.pull.title.as_data()).one_line(150);
     let deed = Deed::OpenPull {
         branch: branch.to_owned(),
         at: to.clone(),
-        base: tick.place.policy.base.clone(),
+        base,
         title: format!("[steward] {title}"),
         body: say::supersedes(one.pull.number),
         labels: tick.place.own_labels(),
@@ -398,7 +399,10 @@ async fn same_content(
     let Some(ours) = ours.cloned() else {
         return unread(Why::new(Cause::NotReadYet, "our pull request was not seen yet"));
     };
-    let base = match tip(tick, &tick.place.policy.base).await {
+    let Some(branch) = tick.place.policy.base.clone() else {
+        return unread(Why::new(Cause::NoBase, "which branch is the base is not known"));
+    };
+    let base = match tip(tick, &branch).await {
         Reading::Known { value: Some(tip) } => tip,
         Reading::Known { value: None } => return unread(Why::new(Cause::NoBase, "the base branch is gone")),
         Reading::Unread { why } => return unread(why),
@@ -414,7 +418,7 @@ async fn same_content(
         let clone = BareClone::open_alone(&git, &ctx.home.clones(), &place.host, &place.name)
             .map_err(|error| error.why())?;
         let wanted = [
-            Wanted::branch(&place.policy.base, &base),
+            Wanted::branch(&branch, &base),
             Wanted::pull(ours.number, &ours.head),
             Wanted::commit(&original),
         ];

@@ -36,7 +36,10 @@ pub(super) async fn compared(
                 refs.push(Wanted::pull(*number, head));
             }
         }
-        refs.push(Wanted::branch(&place.policy.base, &base));
+        refs.push(match &place.policy.base {
+            Some(branch) => Wanted::branch(branch, &base),
+            None => Wanted::commit(&base),
+        });
         if let Err(error) = clone.fetch(&open.line, &refs, &[], &stop) {
             // It moved on since the look: that commit is there all the same.
             tracing::debug!(%error, "the base is fetched by its commit");

@@ -335,7 +335,10 @@ async fn triage(tick: &mut Tick<'_>, row: &IssueRow, item: &ItemRow) -> Result<(
     let base = match tick.base_now() {
         Some(base) => Some(base),
         // The look shows the default branch alone.
-        None => after::ends_at(tick, &tick.place.policy.base).await?,
+        None => match tick.place.policy.base.clone() {
+            Some(branch) => after::ends_at(tick, &branch).await?,
+            None => None,
+        },
     };
     let Some(base) = base else { return Ok(()) };
     let branch = branch_of(row.number);

@@ -112,6 +112,7 @@ async fn pushed(
         Push::Moved => return Ok(true),
         Push::Refused(stopped) => Some((stopped, push)),
         Push::Done(_) => {
+            let Some(base) = tick.place.policy.base.clone() else { return Ok(false) };
             let is_there = tick.heads.iter().any(|(_, open)| open == branch);
             let asked = journal.iter().find(|row| {
                 matches!(&row.deed, Some(Deed::OpenPull { branch: its, at, .. }) if its == branch && at == to)
@@ -119,7 +120,7 @@ async fn pushed(
             let open = Deed::OpenPull {
                 branch: branch.clone(),
                 at: to.clone(),
-                base: tick.place.policy.base.clone(),
+                base,
                 title: format!("[steward] {}", row.title.one_line(150)),
                 body: body(item.number, note.as_deref()),
                 labels: tick.place.own_labels(),

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Duration, Utc};
-use steward_rules::engine::classify::{Class, classify};
+use steward_rules::engine::classify::{Class, Unreadable, classify};
 use steward_rules::engine::decision::{Decision, Listed, Wait, WaitFor};
 use steward_rules::engine::facts::{Compare, PrObs};
 use steward_rules::engine::hold::{self, Round};
@@ -148,8 +148,8 @@ impl Tick<'_> {
     /// Where the base branch ends, as the last look showed it.
     pub fn base_now(&self) -> Option<Sha> {
         let seen = self.known.repository.seen.as_ref()?;
-        let is_base = seen.default_branch.as_deref() == Some(self.place.policy.base.as_str());
-        seen.default_tip.clone().filter(|_| is_base)
+        let base = self.place.policy.base.as_deref()?;
+        seen.default_tip.clone().filter(|_| seen.default_branch.as_deref() == Some(base))
     }
 
     /// Why no agent is started, when that is so.
@@ -182,7 +182,8 @@ impl Tick<'_> {
             let tip = self.base_tip(pull);
             let is_same = item.sight.as_deref() == Some(sight(pull).as_str());
             let is_compared = item.compare.as_ref().is_none_or(|one| one.base == tip);
-            if is_same && !is_compared && item.class == "data" && pull.base_branch == self.place.policy.base {
+            let is_on_base = self.place.policy.base.as_ref() == Some(&pull.base_branch);
+            if is_same && !is_compared && item.class == "data" && is_on_base {
                 heads.entry(tip).or_default().push((pull.number, pull.head.clone()));
             }
         }
@@ -326,6 +327,8 @@ impl Tick<'_> {
                 | WaitFor::Held(_)
                 | WaitFor::NextTick => false,
             },
+            // The observer tells of the base.
+            Decision::ListOnly(Listed::Class(Class::Unreadable(Unreadable::Base))) => false,
             Decision::ListOnly(Listed::Class(Class::Unreadable(_))) => age >= PASSING,
             Decision::ListOnly(_)
             | Decision::Ignore(_)

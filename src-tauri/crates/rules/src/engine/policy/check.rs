@@ -18,7 +18,7 @@ pub struct PolicyFault {
 pub fn check(policy: &Policy, merges: bool) -> Vec<PolicyFault> {
     let mut faults = Vec::new();
     let mut fault = |key, message| faults.push(PolicyFault { key, message });
-    if policy.base.trim().is_empty() {
+    if policy.base.as_ref().is_some_and(|base| base.trim().is_empty()) {
         fault("base", say::empty_key());
     }
     if merges {
@@ -54,14 +54,15 @@ pub fn check(policy: &Policy, merges: bool) -> Vec<PolicyFault> {
     for pattern in Globs::new(&driven).invalid {
         fault("mergeDrivers", say::no_glob(&pattern));
     }
-    for pattern in &policy.push.allowed {
-        if is_too_wide(pattern) || matches(pattern, &policy.base) {
-            fault("push.allowed", say::push_too_wide(pattern, &policy.base));
-        }
-    }
-    for pattern in &policy.delete_branch_globs {
-        if is_too_wide(pattern) || matches(pattern, &policy.base) {
-            fault("deleteBranchGlobs", say::push_too_wide(pattern, &policy.base));
+    // Where the file names no base, the guard keeps every deed off whatever the default branch is.
+    let base = policy.base.as_deref();
+    for (key, patterns) in
+        [("push.allowed", &policy.push.allowed), ("deleteBranchGlobs", &policy.delete_branch_globs)]
+    {
+        for pattern in patterns {
+            if is_too_wide(pattern) || base.is_some_and(|base| matches(pattern, base)) {
+                fault(key, say::push_too_wide(pattern, base));
+            }
         }
     }
     if let Some(verdict) = &policy.verdict {

@@ -4,7 +4,7 @@ use chrono::{DateTime, Utc};
 use steward_rules::engine::facts::{Listing, PrObs};
 use steward_rules::engine::setup::{HEADS, Practice};
 use steward_rules::ids::{PullNumber, RepoName};
-use steward_rules::reading::Reading;
+use steward_rules::reading::{Cause, Reading};
 use steward_rules::untrusted::Untrusted;
 
 use super::{Place, ReadFault, fact, part, pull, runs};
@@ -27,10 +27,14 @@ pub struct Past {
 
 /// Reads by which checks a repository goes (engine.md 16).
 pub async fn practice(ctx: &Ctx, place: &Place) -> Result<Practice, ReadFault> {
+    let Some(base) = &place.policy.base else {
+        let unread = || Reading::unread(Cause::NoBase, "which branch is the base is not known");
+        return Ok(Practice { protection: unread(), rulesets: unread(), merged_heads: Vec::new() });
+    };
     let open = forge::open(ctx, &place.host, &place.repo).await?;
     let (reader, name) = (&open.reader, &place.repo);
-    let protection = protection(reader, name, &place.policy.base).await?;
-    let rulesets = match not_offered(reader.rules(name, &place.policy.base).await) {
+    let protection = protection(reader, name, base).await?;
+    let rulesets = match not_offered(reader.rules(name, base).await) {
         Ok(None) => Reading::known(Vec::new()),
         Ok(Some(rules)) => {
             let checks = rules.iter().filter(|rule| rule.kind == "required_status_checks");
@@ -40,10 +44,16 @@ pub async fn practice(ctx: &Ctx, place: &Place) -> Result<Practice, ReadFault> {
         Err(error) => fact(Err(error))?,
     };
     let mut merged_heads = Vec::new();
-    for pull in reader.merged_pulls(name, &place.policy.base, HEADS).await? {
+    for pull in reader.merged_pulls(name, base, HEADS).await? {
         merged_heads.push(heads_runs(reader, name, &pull).await?);
     }
     Ok(Practice { protection, rulesets, merged_heads })
+}
+
+/// The default branch of a repository that no look has shown yet.
+pub async fn default_branch(ctx: &Ctx, host: &str, repo: &RepoName) -> Result<Option<String>, ReadFault> {
+    let open = forge::open(ctx, host, repo).await?;
+    Ok(open.reader.repo(repo).await?.value.default_branch)
 }
 
 async fn heads_runs(
@@ -119,8 +129,9 @@ pub async fn each_merged(
     most: usize,
     mut told: impl FnMut(Seen) + Send,
 ) -> Result<(), ReadFault> {
+    let Some(base) = &place.policy.base else { return Ok(()) };
     let open = forge::open(ctx, &place.host, &place.repo).await?;
-    let found = open.reader.merged_pulls(&place.repo, &place.policy.base, most.min(SHADOW)).await?;
+    let found = open.reader.merged_pulls(&place.repo, base, most.min(SHADOW)).await?;
     told(Seen::Listed(found.len()));
     for listed in found {
         let answer = match part(open.reader.pull(&place.repo, PullNumber(listed.number)).await)? {

@@ -136,6 +136,9 @@ async fn off<T: Send + 'static>(work: impl FnOnce() -> Result<T, Halt> + Send + 
 /// Our clone with every commit the task needs, and the base as it is now. Where the repository cannot be asked
 /// at all (nobody is signed in), what the row names must be here already.
 async fn commits(ctx: &Ctx, row: &TaskRow, policy: &Policy, stop: &Stop) -> Result<(BareClone, Sha), Halt> {
+    let Some(base_branch) = policy.base.clone() else {
+        return Err(Halt::end(TaskEnd::NotStarted, "which branch is the base is not known"));
+    };
     let (git, clones) = (ctx.git()?, ctx.home.clones());
     let (host, name) = (row.host.clone(), row.name.clone());
     let clone = off(move || Ok(BareClone::open_alone(&git, &clones, &host, &name)?)).await?;
@@ -149,7 +152,7 @@ async fn commits(ctx: &Ctx, row: &TaskRow, policy: &Policy, stop: &Stop) -> Resu
         // A repair stands on its head; everything else stands on the base as it is now.
         if !matches!(row.what, What::Fix { .. }) {
             let tip = tokio::select! {
-                tip = open.reader.branch_tip(&row.name, &policy.base) => tip,
+                tip = open.reader.branch_tip(&row.name, &base_branch) => tip,
                 () = stop.token().cancelled() => return Err(Halt::Stopped),
             };
             base = match tip {
@@ -161,7 +164,7 @@ async fn commits(ctx: &Ctx, row: &TaskRow, policy: &Policy, stop: &Stop) -> Resu
             };
         }
     }
-    let mut wanted = vec![Wanted::branch(&policy.base, &base)];
+    let mut wanted = vec![Wanted::branch(&base_branch, &base)];
     if let Some(head) = &row.head {
         wanted.push(match row.kind {
             ItemKind::Pr => Wanted::pull(PullNumber(row.number), head),
@@ -171,7 +174,6 @@ async fn commits(ctx: &Ctx, row: &TaskRow, policy: &Policy, stop: &Stop) -> Resu
     let (needed, stop) = (wanted, stop.token().clone());
     let heads: Vec<Sha> = std::iter::once(base.clone()).chain(row.head.clone()).collect();
     let line = open.map(|open| open.line);
-    let base_branch = policy.base.clone();
     let fetched = clone.clone();
     off(move || {
         let mut missing = Vec::new();
