@@ -4,6 +4,7 @@
 //! the rules know.
 
 mod carry;
+mod ci;
 mod pull;
 
 use std::collections::BTreeMap;
@@ -12,7 +13,7 @@ use serde::Serialize;
 use steward_rules::diff::{ChangedFile, Kind, Status};
 use steward_rules::ids::{ReviewId, Sha};
 use steward_rules::review::coverage::{self, Manifest};
-use steward_rules::review::facts::{CheckState, Evidence};
+use steward_rules::review::facts::Evidence;
 use steward_rules::review::findings::{Finding, FindingMark};
 use steward_rules::review::gate::{self, EvidenceItem, GateId, GateState, GateTable};
 use steward_rules::review::verdict::Verdict;
@@ -29,7 +30,6 @@ const COMMITS: usize = 100;
 const FILES: usize = 1500;
 const FINDINGS: usize = 100;
 const PEERS: usize = 50;
-const CHECKS: usize = 100;
 const EVIDENCE: usize = 10;
 
 /// What a digest is made from.
@@ -84,7 +84,7 @@ struct Document {
     #[serde(skip_serializing_if = "Option::is_none")]
     validator: Option<ValidatorPart>,
     handoffs: Vec<HandoffPart>,
-    ci: CiPart,
+    ci: ci::CiPart,
     frames: Vec<FramePart>,
     gates: Vec<GatePart>,
     earlier_findings: Vec<EarlierPart>,
@@ -208,21 +208,6 @@ struct HandoffPart {
 }
 
 #[derive(Serialize)]
-struct CiPart {
-    checks: Vec<CheckPart>,
-    /// Why there are none, when they could not be read.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    unread: Option<String>,
-}
-
-#[derive(Serialize)]
-struct CheckPart {
-    name: Foreign,
-    app: Foreign,
-    state: Foreign,
-}
-
-#[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct FramePart {
     frame_id: i64,
@@ -321,7 +306,7 @@ pub fn build(input: &Input<'_>) -> Result<Digest, serde_json::Error> {
             scope_violation: said.scope_violation,
         }),
         handoffs: handoffs(evidence),
-        ci: ci(evidence),
+        ci: ci::part(evidence),
         frames: evidence
             .frames
             .iter()
@@ -448,37 +433,6 @@ fn handoffs(evidence: &Evidence) -> Vec<HandoffPart> {
             note: foreign(handoff.note.as_data(), 2000),
         })
         .collect()
-}
-
-fn ci(evidence: &Evidence) -> CiPart {
-    match evidence.checks.get() {
-        Err(why) => CiPart { checks: Vec::new(), unread: Some(Untrusted::new(&*why.detail).one_line(200)) },
-        Ok(facts) => CiPart {
-            checks: facts
-                .runs
-                .iter()
-                .map(|run| CheckPart {
-                    name: foreign(&run.name, 200),
-                    app: foreign(&run.app, 100),
-                    state: foreign(
-                        match &run.state {
-                            CheckState::Queued => "queued",
-                            CheckState::InProgress => "in_progress",
-                            CheckState::Ended(word) => word,
-                        },
-                        60,
-                    ),
-                })
-                .chain(facts.statuses.iter().map(|status| CheckPart {
-                    name: foreign(&status.context, 200),
-                    app: foreign(&status.creator, 100),
-                    state: foreign(&status.state, 60),
-                }))
-                .take(CHECKS)
-                .collect(),
-            unread: None,
-        },
-    }
 }
 
 fn gate_part(result: &gate::GateResult) -> GatePart {
