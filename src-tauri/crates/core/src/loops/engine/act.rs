@@ -13,7 +13,8 @@ use steward_rules::power::{EffectClass, Mode};
 use steward_rules::review::lifecycle::Caller;
 use steward_rules::untrusted::Untrusted;
 
-use super::tick::{Judged, Tick};
+use super::judging::Judged;
+use super::tick::Tick;
 use super::{after, reading, results};
 use crate::loops::effects::{self as journal, Wanted};
 use crate::loops::failpoint;

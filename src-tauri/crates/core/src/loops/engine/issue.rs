@@ -128,7 +128,7 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
     let known = kept.filter(|kept| {
         item.sight.as_deref() == Some(sight.as_str())
             && item.try_at.is_none()
-            && tick.now - kept.read_at < super::tick::DAY
+            && tick.now - kept.read_at < super::judging::DAY
     });
     let known = known.and_then(|kept| match kept.seen {
         Reading::Known { value } if is_still_so(tick, &value) => Some(value),

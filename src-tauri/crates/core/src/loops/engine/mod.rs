@@ -8,6 +8,7 @@ mod after;
 mod base;
 pub mod content;
 mod issue;
+mod judging;
 pub mod memory;
 mod notices;
 mod outcome;

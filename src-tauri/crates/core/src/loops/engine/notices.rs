@@ -16,7 +16,8 @@ use steward_rules::untrusted::Untrusted;
 use steward_rules::wording::{engine as words, items as say};
 
 use super::issue::report_issue;
-use super::tick::{Judged, Tick, config_fault};
+use super::judging::Judged;
+use super::tick::{Tick, config_fault};
 use crate::loops::effects::{self as journal, Wanted};
 use crate::store::engine_items::{ItemKind, ItemRow, KeptItem};
 use crate::store::inbox::{self, Kind, NewEntry};

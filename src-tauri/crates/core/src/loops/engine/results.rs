@@ -11,7 +11,8 @@ use steward_rules::power::EffectClass;
 use steward_rules::untrusted::Untrusted;
 
 use super::act::{is_open, place, want};
-use super::tick::{Judged, Tick};
+use super::judging::Judged;
+use super::tick::Tick;
 use crate::github::any_fraction;
 use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items;
