@@ -22,6 +22,7 @@ mod needs;
 mod observing;
 mod outgoing;
 mod panes;
+mod power;
 mod secret;
 mod secret_corpus;
 mod submission;
