@@ -78,3 +78,14 @@ fn a_backup_is_written_verified_and_restored() {
     let doctor = desk.person(&["doctor", "--json"]).json();
     assert_eq!(doctor["healthy"], true, "{doctor}");
 }
+
+#[test]
+fn what_works_and_should_be_mended_is_a_warning() {
+    let desk = Desk::new();
+    let file = desk.home.path().join("config.yaml");
+    std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o644)).expect("our own file");
+    let said = desk.person(&["doctor"]).ok();
+    let line = said.stdout.lines().find(|line| line.contains("permissions")).expect("a line for them");
+    assert!(line.trim_start().starts_with("warn"), "{line}");
+    assert!(line.contains("chmod go="), "{line}");
+}

@@ -117,7 +117,11 @@ pub async fn budget(api: &Api, out: &Output) -> Result<(), ApiError> {
 fn render_checks(checks: &[CheckView], out: &Output) -> String {
     let mut table = Table::bare();
     for check in checks {
-        let word = if check.ok { out.paint(Tone::Good, "ok") } else { out.paint(Tone::Bad, "FAIL") };
+        let word = match (check.ok, &check.hint) {
+            (false, _) => out.paint(Tone::Bad, "FAIL"),
+            (true, Some(_)) => out.paint(Tone::Warn, "warn"),
+            (true, None) => out.paint(Tone::Good, "ok"),
+        };
         let hint = check.hint.as_ref().map(|h| format!("; {h}")).unwrap_or_default();
         table.row([word, check.name.clone(), format!("{}{hint}", check.detail)]);
     }
