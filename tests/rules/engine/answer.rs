@@ -55,6 +55,10 @@ fn nothing_is_taken_without_end() {
     assert_eq!(decided(many).unwrap_err(), "ids");
     let wide = json!({"decision": "already-present", "ids": ["x".repeat(201)], "evidence": "x"});
     assert_eq!(decided(wide).unwrap_err(), "ids");
+    // The longest of each is taken.
+    assert!(decided(json!({"decision": "change", "note": "x".repeat(4_000)})).is_ok());
+    let ids: Vec<String> = (0..200).map(|n| format!("{n:0>200}")).collect();
+    assert!(decided(json!({"decision": "already-present", "ids": ids, "evidence": "x"})).is_ok());
 }
 
 #[test]
