@@ -27,6 +27,16 @@ fn sizes(diff: &EntryDiff) -> [usize; 4] {
 }
 
 #[test]
+fn only_data_files_are_counted_by_the_unit() {
+    let data = DataFiles::new(&policy(Unit::JsonKeys));
+    for (path, is_data) in [("data/works/a.json", true), ("data.json", false), ("docs/data/a.json", false)] {
+        assert_eq!(data.holds(&RepoPath::from(path)), is_data, "{path}");
+        let two = [(path, r#"{"x": {"t": 1}, "y": {"t": 2}}"#)];
+        assert_eq!(diff(Unit::JsonKeys, &[], &two).touched(), if is_data { 2 } else { 1 }, "{path}");
+    }
+}
+
+#[test]
 fn json_entries_are_added_removed_modified_or_only_moved() {
     let before = [("data/works/a.json", r#"{"x": {"t": 1}, "y": {"t": 2}, "z": {"t": 3}}"#)];
     let after = [
