@@ -183,7 +183,8 @@ fn a_shadow_run_in_a_terminal_says_how_far_it_is_and_ctrl_c_ends_it_with_what_wa
     let text = String::from_utf8_lossy(&ended.stdout);
     assert!(ended.status.success(), "{ended:?}");
     assert!(
-        text.contains("stopped: 1 of 3 merges were read") && text.contains("1 of the last 1 merge ") || text.contains("0 of the last 1 merge "),
+        text.contains("stopped: 1 of 3 merges were read") && text.contains("1 of the last 1 merge ")
+            || text.contains("0 of the last 1 merge "),
         "{text}"
     );
 }
