@@ -356,7 +356,7 @@ fn three_tries_of_one_pull_request_are_three_results_and_what_came_to_nothing_is
         run("check", 1, "failure", 5),
         stranger,
     ] {
-        assert_eq!(of(&[nothing.clone()]), [], "{nothing:?}");
+        assert_eq!(of(std::slice::from_ref(&nothing)), [], "{nothing:?}");
     }
 }
 

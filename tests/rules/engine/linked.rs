@@ -63,6 +63,8 @@ fn a_comment_names_findings_in_one_form_only() {
     ] {
         assert_eq!(says(&odd), None, "{odd}");
     }
+    let most = says(&head(&vec!["{}"; 500].join(",")));
+    assert_eq!(most.map(|findings| findings.len()), Some(500));
     let head = Sha::new(HEAD).unwrap();
     assert_eq!(flag::findings("### flagged", &head), None);
     assert_eq!(flag::findings("<!-- steward:findings {", &head), None);
