@@ -1,15 +1,17 @@
 //! Which checks a repository requires: proposed from what it does already, and written to the config file
 //! (engine.md 16, set-up help).
 
+use steward_rules::engine::policy::Policy;
 use steward_rules::engine::setup::{self, Practice, Proposal};
 
 use super::error::ApiError;
 use super::repositories::{changed, view, watched};
 use super::requests::{RepositoryByName, RepositoryChecks};
 use super::{Api, convert, edits, settings, views as v};
+use crate::config::Repository;
 use crate::config::edit::Edit;
 use crate::loops::engine::reading::{self, Place};
-use crate::store::repositories::{self, RepositoryId};
+use crate::store::repositories::{self, Description, RepositoryId};
 
 /// Checks to require, and where they come from.
 pub(super) struct Proposed {
@@ -28,11 +30,7 @@ pub async fn propose(api: &Api, request: RepositoryByName) -> Result<v::ChecksVi
     let row = api.store().read(move |tx| repositories::find(tx, &of, &name)).await?;
     // One that was not looked at yet can be asked about as well; nothing of this reading is kept.
     let repository_id = row.as_ref().map_or(RepositoryId(0), |row| row.id);
-    let mut default_branch = row.and_then(|row| row.seen).and_then(|seen| seen.default_branch);
-    if repository.engine.base.is_none() && default_branch.is_none() {
-        default_branch = reading::default_branch(api.context(), &host, &repository.name).await?;
-    }
-    let policy = repository.engine.on(default_branch.as_deref());
+    let policy = on_base(api, &host, &repository, row.and_then(|row| row.seen)).await?;
     let place = Place { host, repo: repository.name, repository_id, policy };
     let practice = reading::practice(api.context(), &place).await?;
     let proposed = proposed(&practice, &place.policy.required_app);
@@ -44,6 +42,21 @@ pub async fn propose(api: &Api, request: RepositoryByName) -> Result<v::ChecksVi
         source: proposed.source,
         proposal: proposed.says,
     })
+}
+
+/// The policy as the file has it, with the default branch where it names no base: as the last look showed it, or
+/// as GitHub names it now.
+pub(super) async fn on_base(
+    api: &Api,
+    host: &str,
+    repository: &Repository,
+    seen: Option<Description>,
+) -> Result<Policy, ApiError> {
+    let mut default_branch = seen.and_then(|seen| seen.default_branch);
+    if repository.engine.base.is_none() && default_branch.is_none() {
+        default_branch = reading::default_branch(api.context(), host, &repository.name).await?;
+    }
+    Ok(repository.engine.clone().on(default_branch.as_deref()))
 }
 
 /// What requiring these checks would change in the config file. Nothing is written.

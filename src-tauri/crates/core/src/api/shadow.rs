@@ -12,7 +12,7 @@ use steward_rules::engine::merge::assess;
 use tokio::sync::mpsc::unbounded_channel;
 use tokio_util::sync::CancellationToken;
 
-use super::checks::{Proposed, proposed};
+use super::checks::{Proposed, on_base, proposed};
 use super::error::{ApiError, ErrorCode};
 use super::repositories::watched;
 use super::requests::RepositoryByName;
@@ -106,8 +106,7 @@ pub async fn run_telling(
             .hint("`steward repo look` looks now"));
     };
     // By the file as it is written: what of it waits for a confirmation is what the person wants to see.
-    let default_branch = row.seen.as_ref().and_then(|seen| seen.default_branch.as_deref());
-    let policy = repository.engine.on(default_branch);
+    let policy = on_base(api, &host, &repository, row.seen).await?;
     let place = Place { host, repo: repository.name, repository_id: row.id, policy };
     let under_way = api.shadows.begin(&place.repo.to_string());
     let (tell, mut heard) = unbounded_channel();
