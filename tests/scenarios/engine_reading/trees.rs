@@ -136,3 +136,34 @@ async fn a_change_of_too_many_files_is_cut() {
     assert_eq!(cause(&seen.entries), Cause::TooLarge);
     assert!(matches!(class(&seen), Class::Unreadable(Unreadable::Files { read: 3000 })));
 }
+
+#[test]
+fn clones_that_are_made_at_the_same_time_do_not_get_in_each_others_way() {
+    let folder = tempfile::tempdir().unwrap();
+    let clones = folder.path().join("clones");
+    std::fs::create_dir_all(&clones).unwrap();
+    let git = steward_core::git::Git::find(&clones).unwrap();
+    for round in 0..8 {
+        let make = |at: usize| {
+            let name = RepoName::parse(&format!("octo/r{round}-{}", at % 2)).unwrap();
+            steward_core::git::BareClone::open_alone(&git, &clones, "github.com", &name).map(drop)
+        };
+        let start = std::sync::Barrier::new(6);
+        let made: Vec<_> = std::thread::scope(|scope| {
+            let hands: Vec<_> = (0..6)
+                .map(|at| {
+                    let (make, start) = (&make, &start);
+                    scope.spawn(move || {
+                        start.wait();
+                        make(at)
+                    })
+                })
+                .collect();
+            hands.into_iter().map(|hand| hand.join().unwrap()).collect()
+        });
+        assert!(made.iter().all(Result::is_ok), "{made:?}");
+    }
+    let left = std::fs::read_dir(&clones).unwrap().flatten();
+    let left: Vec<_> = left.filter(|one| one.file_name().to_string_lossy().starts_with(".new")).collect();
+    assert!(left.is_empty(), "{left:?}");
+}

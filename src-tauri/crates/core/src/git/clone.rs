@@ -8,6 +8,7 @@
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use chrono::{DateTime, Utc};
 use sha2::{Digest, Sha256};
@@ -108,7 +109,10 @@ impl BareClone {
     fn make(&self, alternates: &[u8]) -> Result<(), GitError> {
         let parent = self.dir.parent().unwrap_or(&self.dir);
         std::fs::create_dir_all(parent).map_err(GitError::io("make the clones folder"))?;
-        let fresh = parent.join(format!(".new-{}", std::process::id()));
+        // Two loops of this process may make clones at the same time.
+        static MADE: AtomicU64 = AtomicU64::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let fresh = parent.join(format!(".new-{}-{number}", std::process::id()));
         let _left_over = std::fs::remove_dir_all(&fresh);
         self.git
             .call(
