@@ -68,7 +68,7 @@ pub(crate) struct Plan {
 }
 
 impl Plan {
-    fn meets(&self, operation: &str, target: &str, page: u64) -> bool {
+    pub(crate) fn meets(&self, operation: &str, target: &str, page: u64) -> bool {
         let named = self.operation == "*"
             || self.operation == operation
             || self

@@ -19,6 +19,7 @@ mod clock;
 mod contract;
 mod fault;
 mod follow;
+mod gate;
 mod graphql;
 mod happening;
 mod payload;
@@ -36,6 +37,7 @@ mod world;
 
 pub use contract::judge_answer;
 pub use fault::{Fault, Retry};
+pub use gate::Gate;
 pub use state::{Grant, Protection, Role};
 pub use verbs::{CheckVerbs, CommitVerbs, PullVerbs, RepoVerbs, RunVerbs};
 pub use world::{Exchange, FaultVerbs, Tally, World};

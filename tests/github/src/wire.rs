@@ -11,6 +11,7 @@ use serde_json::Value;
 use crate::access::viewer;
 use crate::contract;
 use crate::fault::{self, Fault};
+use crate::gate::{self, Held};
 use crate::graphql;
 use crate::price::{Resource, dress, spent};
 use crate::routes::{self, Ask, Reply, refusal};
@@ -102,10 +103,28 @@ async fn exchange(inner: Arc<Inner>, request: Request<Body>) -> Result<Response<
         headers: headers.collect(),
         body,
     };
+    if let Some(gate) = gate_of(&inner, &asked) {
+        gate.pass().await;
+    }
     // git and the state are asked on a thread that may block.
     let (raw, fault) =
         tokio::task::spawn_blocking(move || decide(&inner, &asked)).await.map_err(|_| Ended)?;
     send(raw, fault).await
+}
+
+/// The gate before this exchange, if a test put one there.
+fn gate_of(inner: &Inner, asked: &Asked) -> Option<Held> {
+    let mut held = locked(&inner.held);
+    if held.is_empty() {
+        return None;
+    }
+    let path = by_number(&locked(&inner.state), &asked.path);
+    let operation = match contract::route(&asked.method, &path) {
+        Some((operation, _)) => operation.id.clone(),
+        None => format!("{} {path}", asked.method),
+    };
+    let page = asked.pairs().iter().find(|(key, _)| key == "page").and_then(|(_, page)| page.parse().ok());
+    gate::take(&mut held, &operation, &asked.target(), page.unwrap_or(1))
 }
 
 async fn send(raw: Raw, fault: Option<Fault>) -> Result<Response<Body>, Ended> {

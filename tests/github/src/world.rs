@@ -9,6 +9,7 @@ use serde_json::Value;
 
 use crate::clock::Clock;
 use crate::fault::{Fault, Plan};
+use crate::gate::{Gate, Held};
 use crate::state::{Budget, Grant, Person, State, Token};
 use crate::verbs::RepoVerbs;
 use crate::wire;
@@ -46,6 +47,7 @@ pub struct Tally {
 pub(crate) struct Inner {
     pub state: Mutex<State>,
     pub plans: Mutex<Vec<Plan>>,
+    pub held: Mutex<Vec<Held>>,
     pub log: Mutex<Vec<Exchange>>,
     pub tally: Mutex<Tally>,
     pub violations: Mutex<Vec<String>>,
@@ -90,6 +92,7 @@ impl World {
         let inner = Arc::new(Inner {
             state: Mutex::new(State::new(base.clone(), folder.path().to_path_buf(), clock)),
             plans: Mutex::default(),
+            held: Mutex::default(),
             log: Mutex::default(),
             tally: Mutex::default(),
             violations: Mutex::default(),
@@ -326,6 +329,14 @@ impl FaultVerbs<'_> {
     pub fn always(mut self) -> Self {
         self.plan.left = None;
         self
+    }
+
+    /// Holds the exchange before anything of it is done, until the gate opens: what happens meanwhile happens
+    /// for certain before it.
+    pub fn holds(self) -> Gate {
+        let (gate, held) = Gate::of(self.plan);
+        locked(&self.world.inner.held).push(held);
+        gate
     }
 
     /// Plans it.
