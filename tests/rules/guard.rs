@@ -286,6 +286,7 @@ fn every_reason_has_a_sentence_of_its_own() {
     let off = |branch: &str, why| Refusal::OffLimits { branch: branch.to_owned(), why }.message();
     let holds = [
         Hold::Paused { why: "lunch".into() }.message(),
+        Hold::Off.message(),
         Hold::Limited { until: now() }.message(),
         Hold::Apart { until: now() }.message(),
         Hold::Minute { until: now() }.message(),
@@ -305,6 +306,7 @@ fn every_reason_has_a_sentence_of_its_own() {
     ];
     insta::assert_snapshot!(holds.join("\n"), @r"
     everything is paused: lunch
+    the engine is switched off
     a limit of GitHub holds until 09:00:00 UTC
     two writes are at least a second apart
     the writes of this minute are used up until 09:00:00 UTC

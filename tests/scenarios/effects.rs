@@ -83,7 +83,8 @@ fn config(host: &str, power: &str) -> String {
     format!(
         "accounts: [{{host: \"{host}\", login: octo}}]\n\
          repositories: [{{name: octo/app, account: octo, {power}}}]\n\
-         review: {{enabled: true}}\n"
+         review: {{enabled: true}}\n\
+         engine: {{enabled: true}}\n"
     )
 }
 

@@ -2,17 +2,24 @@
 
 mod asked;
 mod base;
+mod between;
+mod crash;
 mod issues;
 mod kept;
 mod kill;
 mod ladder;
 mod merging;
+mod mixed;
 mod news;
 mod quiet;
+mod race;
+mod refused;
 mod report;
+mod retries;
 mod stopped;
 mod store;
 mod supersede;
+mod superseded;
 mod told;
 mod triaged;
 mod verdicts;

@@ -42,7 +42,7 @@ pub(crate) struct Desk {
 }
 
 /// Waits of a test take no time, but are counted in tries as ever.
-fn quick() -> Options {
+pub(crate) fn quick() -> Options {
     let retry = Retry { first: Duration::from_millis(1), jitter: Arc::new(|| 1.0), ..Retry::default() };
     // The steady clock of this machine does not pass with a test's hand; writes are kept apart by the guard.
     let pace = Pace { apart: Duration::ZERO, per_minute: usize::MAX };

@@ -8,6 +8,7 @@ use steward_rules::engine::hold::{Held, Hold, Merging};
 use steward_rules::engine::memory::{HeadSeen, Memory};
 use steward_rules::engine::merge::{assess, reread};
 use steward_rules::engine::policy::{MergeMethod, Policy, PushPolicy, SweepBy};
+use steward_rules::engine::supersede::Overtaken;
 use steward_rules::ids::PullNumber;
 use steward_rules::reading::Reading;
 use steward_rules::review::facts::PullState;
@@ -37,6 +38,23 @@ fn what_ended_is_gone_whatever_else_it_is() {
         pr.draft = true;
         assert_eq!(decide(&pr), Decision::Gone(ended));
     }
+}
+
+#[test]
+fn one_that_was_made_for_another_goes_no_further_than_that() {
+    let original = PullNumber(3);
+    let by = |overtaken| Memory { overtaken: Some(overtaken), ..memory() };
+    let mut red = ready();
+    red.check_runs.items = vec![run("check", 1, "failure", 20)];
+    for pr in [ready(), red] {
+        let ended = by(Overtaken::Ended { original });
+        assert_eq!(listed(&with(&ended, &pr)), Listed::Overtaken { original });
+        for how in [Overtaken::Moved { original }, Overtaken::Unread { original }] {
+            waits_for(&with(&by(how), &pr), WaitFor::Overtaken(how));
+        }
+    }
+    let gone = PrObs { state: PullState::Merged, ..ready() };
+    assert_eq!(with(&by(Overtaken::Ended { original }), &gone), Decision::Gone(Ended::Merged));
 }
 
 #[test]

@@ -37,6 +37,10 @@ fn steward_pushes_to_its_own_globs_only_and_never_to_the_base() {
     fork.head.repo = Some(8);
     let superseding = Place::Supersede { branch: "steward/pr-12".to_owned() };
     assert_eq!(place(&fork, &policy()), Some(superseding));
+    assert_eq!(superseded("steward/pr-12"), Some(PullNumber(12)));
+    for other in ["steward/pr-", "steward/pr-12/x", "steward/issue-12", "x/steward/pr-12"] {
+        assert_eq!(superseded(other), None, "{other}");
+    }
 }
 
 #[test]

@@ -10,7 +10,7 @@ use steward_rules::engine::hold::{Held, Hold, Merging, NotNow};
 use steward_rules::engine::merge::assess;
 use steward_rules::engine::paths::NotData;
 use steward_rules::engine::steps::StepId;
-use steward_rules::engine::supersede::Stop;
+use steward_rules::engine::supersede::{Overtaken, Stop};
 use steward_rules::engine::triage::NotProven;
 use steward_rules::engine::verdict_label::Unbound;
 use steward_rules::engine::why::{StepState, table, why};
@@ -172,6 +172,8 @@ fn every_sentence_of_a_decision() {
         WaitFor::Unbound(Unbound::SkippedLast),
         WaitFor::Held(Held::For { pull: PullNumber(3), until: at }),
         WaitFor::Held(Held::Running { pull: PullNumber(3) }),
+        WaitFor::Overtaken(Overtaken::Moved { original: PullNumber(3) }),
+        WaitFor::Overtaken(Overtaken::Unread { original: PullNumber(3) }),
         WaitFor::NextTick,
     ];
     let own = Place::Own { branch: "intake/issue-9".to_owned() };
@@ -197,6 +199,7 @@ fn every_sentence_of_a_decision() {
         Decision::ListOnly(Listed::FlagElsewhere),
         Decision::ListOnly(Listed::Rebased { times: 3 }),
         Decision::ListOnly(Listed::Unprocessable { times: 3 }),
+        Decision::ListOnly(Listed::Overtaken { original: PullNumber(3) }),
         Decision::ListOnly(Listed::NoValidator),
         Decision::ListOnly(Listed::NoBranch),
     ];
@@ -261,6 +264,8 @@ fn every_sentence_of_a_decision() {
     the newest run of the verdict job was skipped
     the task of #3 must start first
     a task runs on the branch of #3
+    #3, which it was made for, went on; it is made anew from there
+    what is remembered of #3, which it was made for, cannot be read
     something merged just now and will move its branch
     ignore: left alone: a draft
     review_code: review 0000000: it is code
@@ -283,6 +288,7 @@ fn every_sentence_of_a_decision() {
     list_only: the flag is about content this change does not touch
     list_only: rebased 3 times without a merge
     list_only: GitHub refused 3 merges in a row
+    list_only: #3, which it was made for, was closed or merged meanwhile
     list_only: it needs a change, and the policy names no validator
     list_only: it needs a change, and the policy lets nothing be pushed
     ");

@@ -33,6 +33,10 @@ fn merged() -> Stage {
     Stage::Merged { pull: PULL, original_head: old_head(), commit: sha(0xc0) }
 }
 
+fn verified() -> Stage {
+    Stage::ContentVerified { pull: PULL, original_head: Some(old_head()) }
+}
+
 #[test]
 fn it_goes_from_stage_to_stage() {
     use PullState::*;
@@ -42,7 +46,7 @@ fn it_goes_from_stage_to_stage() {
     assert_eq!(next(&opened(), &unlinked), Next::Link);
     assert_eq!(next(&opened(), &both(Open, Merged)), Next::HasMerged { commit: sha(0xc0) });
     assert_eq!(next(&merged(), &both(Open, Merged)), Next::IsVerified);
-    let verified = Stage::ContentVerified { pull: PULL };
+    let verified = verified();
     assert_eq!(next(&verified, &both(Open, Merged)), Next::CloseOriginal);
     assert_eq!(next(&verified, &both(Closed, Merged)), Next::Done);
     assert_eq!(next(&Stage::OriginalClosed { pull: PULL }, &both(Open, Merged)), Next::Done);
@@ -57,6 +61,15 @@ fn a37_a_push_to_the_original_closes_nothing_and_rebuilds() {
     };
     assert_eq!(moved(opened(), Open), Next::Rebuild { from: head() });
     assert_eq!(moved(merged(), Merged), Next::Rebuild { from: head() });
+    assert_eq!(moved(verified(), Merged), Next::Rebuild { from: head() });
+}
+
+#[test]
+fn a_row_that_does_not_say_which_head_was_verified_is_verified_anew() {
+    let old: Stage = serde_json::from_str(r#"{"stage": "content_verified", "pull": 40}"#).unwrap();
+    assert_eq!(old, Stage::ContentVerified { pull: PULL, original_head: None });
+    let step = next(&old, &both(PullState::Open, PullState::Merged));
+    assert_eq!(step, Next::Rebuild { from: old_head() });
 }
 
 #[test]
@@ -80,7 +93,7 @@ fn a_missing_fact_does_nothing() {
         (opened(), |facts| facts.superseding = unread()),
         (opened(), |facts| facts.is_linked = unread()),
         (merged(), |facts| facts.content = unread()),
-        (Stage::ContentVerified { pull: PULL }, |facts| facts.original = unread()),
+        (verified(), |facts| facts.original = unread()),
     ];
     for (stage, spoil) in cases {
         let mut facts = both(Open, if stage == merged() { Merged } else { Open });

@@ -109,12 +109,26 @@ pub enum Way {
 /// What is waited for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Hold {
-    Paused { why: String },
-    Unread { why: Why },
-    Limited { until: DateTime<Utc> },
-    Apart { until: DateTime<Utc> },
-    Minute { until: DateTime<Utc> },
-    Hour { until: DateTime<Utc> },
+    Paused {
+        why: String,
+    },
+    /// The engine, which wanted it, is switched off (engine.md 16). What is left to do is done once it is on.
+    Off,
+    Unread {
+        why: Why,
+    },
+    Limited {
+        until: DateTime<Utc>,
+    },
+    Apart {
+        until: DateTime<Utc>,
+    },
+    Minute {
+        until: DateTime<Utc>,
+    },
+    Hour {
+        until: DateTime<Utc>,
+    },
 }
 
 /// Why it never goes out this way.
@@ -362,6 +376,7 @@ impl Hold {
     pub fn slug(&self) -> &'static str {
         match self {
             Self::Paused { .. } => "paused",
+            Self::Off => "off",
             Self::Unread { .. } => "unread",
             Self::Limited { .. } => "limited",
             Self::Apart { .. } => "apart",
@@ -373,7 +388,7 @@ impl Hold {
     /// When it lifts by itself; `None` when something else must happen first.
     pub fn until(&self) -> Option<DateTime<Utc>> {
         match self {
-            Self::Paused { .. } | Self::Unread { .. } => None,
+            Self::Paused { .. } | Self::Off | Self::Unread { .. } => None,
             Self::Limited { until }
             | Self::Apart { until }
             | Self::Minute { until }

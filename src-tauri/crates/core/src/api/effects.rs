@@ -104,6 +104,10 @@ pub async fn send(api: &Api, request: EffectSend) -> Result<v::EffectView, ApiEr
                 )
                 .hint("read the text as it is now, then send that one"));
             }
+            if loops::is_off(&config, &row) {
+                let why = "the engine is switched off, so nothing of it goes out";
+                return Err(ApiError::new(ErrorCode::Refused, why).hint("set engine.enabled in config.yaml"));
+            }
             if loops::is_observed(tx, &config, &row)? {
                 return Err(ApiError::new(
                     ErrorCode::Refused,

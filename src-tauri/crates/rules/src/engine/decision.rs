@@ -4,6 +4,7 @@ use chrono::{DateTime, Utc};
 
 use super::classify::Class;
 use super::hold::Held;
+use super::supersede::Overtaken;
 use super::verdict_label::Unbound;
 use crate::ids::{PullNumber, RepoName, Sha};
 use crate::wording;
@@ -64,6 +65,8 @@ pub enum Listed {
     Rebased { times: u32 },
     /// GitHub refused so many merges in a row as unprocessable.
     Unprocessable { times: u32 },
+    /// The pull request that it was made for was closed or merged meanwhile (engine.md 5).
+    Overtaken { original: PullNumber },
     /// It needs a fix or a rebase, and the policy names no validator.
     NoValidator,
     /// It needs a fix or a rebase, and there is no branch Steward may push to.
@@ -133,6 +136,8 @@ pub enum WaitFor {
     Seat(SeatGap),
     Unbound(Unbound),
     Held(Held),
+    /// The pull request that it was made for has another head by now, or cannot be judged.
+    Overtaken(Overtaken),
     /// Something merged in this tick and will move its branch.
     NextTick,
 }

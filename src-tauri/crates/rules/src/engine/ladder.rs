@@ -32,6 +32,11 @@ pub fn superseding(number: PullNumber) -> String {
     format!("steward/pr-{number}")
 }
 
+/// The pull request that the one on this branch supersedes.
+pub fn superseded(branch: &str) -> Option<PullNumber> {
+    branch.strip_prefix("steward/pr-")?.parse().ok().map(PullNumber)
+}
+
 /// True for a branch Steward may push to: one of the allowed globs, and never the base.
 pub fn may_push(branch: &str, policy: &Policy) -> bool {
     Branches::from(policy).may_push(branch).is_ok()

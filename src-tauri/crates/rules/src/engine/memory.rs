@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::hold::Merging;
 use super::retry::Attempts;
+use super::supersede::Overtaken;
 use crate::ids::Sha;
 
 /// The counters of one pull request, and the hold of its repository.
@@ -31,6 +32,8 @@ pub struct Memory {
     pub reviewed_head: Option<Sha>,
     /// Merge replies of 422 in a row.
     pub unprocessable: u32,
+    /// Why it does not take the place of the pull request that it was made for, when that is so.
+    pub overtaken: Option<Overtaken>,
     /// What holds merges in the repository.
     pub merging: Merging,
 }

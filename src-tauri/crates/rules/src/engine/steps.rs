@@ -13,6 +13,7 @@ use super::hold;
 use super::merge::Case;
 use super::policy::VerdictPolicy;
 use super::retry;
+use super::supersede::Overtaken;
 use super::verdict_label::{self, HeadVerdict};
 use crate::checks::Health;
 use crate::review::facts::PullState;
@@ -126,11 +127,23 @@ pub(super) const ORDER: [Step; 15] = [
 
 fn open(case: &Case<'_>) -> Option<Halt> {
     let ended = match case.pr.state {
-        PullState::Open => return None,
+        PullState::Open => return overtaken(case),
         PullState::Merged => Ended::Merged,
         PullState::Closed => Ended::Closed,
     };
     Some(Halt::new(Decision::Gone(ended)))
+}
+
+/// One of Steward's own goes no further than the one that it was made for.
+fn overtaken(case: &Case<'_>) -> Option<Halt> {
+    let by = case.memory.overtaken?;
+    let (halt, original) = match by {
+        Overtaken::Ended { original } => (Halt::list(Listed::Overtaken { original }), original),
+        Overtaken::Moved { original } | Overtaken::Unread { original } => {
+            (Halt::wait(WaitFor::Overtaken(by), None), original)
+        }
+    };
+    Some(halt.with([shown("made for", format!("#{original}"), Some(case.now))]))
 }
 
 fn class(case: &Case<'_>) -> Option<Halt> {

@@ -28,6 +28,10 @@ pub enum Stage {
     },
     ContentVerified {
         pull: PullNumber,
+        /// The head whose content is on the base, and the only one that is closed for it. A row of before it was
+        /// kept has none, and is verified anew.
+        #[serde(default)]
+        original_head: Option<Sha>,
     },
     OriginalClosed {
         pull: PullNumber,
@@ -44,6 +48,17 @@ pub struct Both {
     pub is_linked: Reading<bool>,
     /// The content test, made on a freshly fetched base; needed once it merged.
     pub content: Reading<Content>,
+}
+
+/// Why a pull request of Steward's own no longer stands for the one that it was made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Overtaken {
+    /// Somebody closed or merged the original meanwhile: a person decides what becomes of ours.
+    Ended { original: PullNumber },
+    /// The author of the original pushed: ours is made anew from there.
+    Moved { original: PullNumber },
+    /// What is remembered of the original cannot be read.
+    Unread { original: PullNumber },
 }
 
 /// What comes next.
@@ -178,8 +193,9 @@ fn step<'a>(stage: &Stage, both: &'a Both) -> Result<Next, &'a Why> {
                 Content::Not(stop) => Next::Stop(stop.clone()),
             }),
         },
-        Stage::ContentVerified { .. } => Ok(match state {
+        Stage::ContentVerified { original_head, .. } => Ok(match state {
             PullState::Closed | PullState::Merged => Next::Done,
+            PullState::Open if original_head.as_ref() != Some(head) => Next::Rebuild { from: head.clone() },
             PullState::Open => Next::CloseOriginal,
         }),
     }

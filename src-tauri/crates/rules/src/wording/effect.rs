@@ -12,6 +12,7 @@ fn line(text: &str) -> String {
 pub fn hold(hold: &Hold) -> String {
     match hold {
         Hold::Paused { why } => format!("everything is paused: {}", line(why)),
+        Hold::Off => "the engine is switched off".to_owned(),
         Hold::Unread { why } => {
             format!("GitHub must be read before anything is sent: {}", line(&why.detail))
         }

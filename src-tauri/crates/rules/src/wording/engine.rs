@@ -11,7 +11,7 @@ use crate::engine::hold::{Held, NotNow};
 use crate::engine::ladder::TooMuch;
 use crate::engine::paths::NotData;
 use crate::engine::report::Item;
-use crate::engine::supersede::Stop;
+use crate::engine::supersede::{Overtaken, Stop};
 use crate::engine::triage::NotProven;
 use crate::engine::verdict_label::Unbound;
 use crate::engine::verify::Refused;
@@ -137,6 +137,9 @@ pub fn listed(listed: &Listed) -> String {
         Listed::FlagElsewhere => "the flag is about content this change does not touch".to_owned(),
         Listed::Rebased { times } => format!("rebased {times} times without a merge"),
         Listed::Unprocessable { times } => format!("GitHub refused {times} merges in a row"),
+        Listed::Overtaken { original } => {
+            format!("#{original}, which it was made for, was closed or merged meanwhile")
+        }
         Listed::NoValidator => "it needs a change, and the policy names no validator".to_owned(),
         Listed::NoBranch => "it needs a change, and the policy lets nothing be pushed".to_owned(),
     }
@@ -182,6 +185,12 @@ pub fn wait_for(reason: &WaitFor) -> String {
         WaitFor::Seat(gap) => seat(*gap).to_owned(),
         WaitFor::Unbound(gap) => unbound(gap),
         WaitFor::Held(held) => self::held(held),
+        WaitFor::Overtaken(Overtaken::Moved { original } | Overtaken::Ended { original }) => {
+            format!("#{original}, which it was made for, went on; it is made anew from there")
+        }
+        WaitFor::Overtaken(Overtaken::Unread { original }) => {
+            format!("what is remembered of #{original}, which it was made for, cannot be read")
+        }
         WaitFor::NextTick => "something merged just now and will move its branch".to_owned(),
     }
 }

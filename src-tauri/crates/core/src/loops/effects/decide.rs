@@ -11,7 +11,7 @@ use super::look::{self, Seen, Standing};
 use super::trace::{Made, Part};
 use super::{powers, want};
 use crate::config::Config;
-use crate::loops::{Ctx, failpoint, pause};
+use crate::loops::{Ctx, engine, failpoint, pause};
 use crate::store::effects::{self, EffectRow, State, Why};
 use crate::store::pulls::{self, PullState};
 use crate::store::{Durability, ReadTx, StoreError, WriteTx, landings, tasks};
@@ -23,7 +23,7 @@ const ATTEMPTS: u32 = 5;
 pub(super) enum Decided {
     /// What was judged and journalled: the row may hold another deed by now than when the look at GitHub began.
     Go(EffectPermit),
-    /// It does hold another, of which nothing was read.
+    /// It does hold another, of which nothing was read, or was sent meanwhile.
     Again,
     Rests,
 }
@@ -32,15 +32,19 @@ pub(super) enum Decided {
 /// database says of pause, powers and staleness at that moment is what counts.
 pub(super) async fn decide(
     ctx: &Ctx,
-    id: i64,
+    looked: &EffectRow,
     seen: Seen,
-    looked: Deed,
     part: Option<&Part>,
 ) -> Result<Decided, StoreError> {
+    let (id, attempt, looked) = (looked.id, looked.attempt, looked.to_do());
     let (config, now, part) = (ctx.config(), ctx.clock.now(), part.map(Part::name));
     ctx.store
         .write(Durability::Full, move |tx| {
             let Some(row) = effects::get(tx, id)? else { return Ok(Decided::Rests) };
+            // Somebody else took it up since it was looked at: what is there now says what is left.
+            if row.attempt != attempt {
+                return Ok(Decided::Again);
+            }
             // Of a text only the marker was looked for, and that is in the key.
             let is_text = matches!((&row.to_do(), &looked), (Deed::Comment { .. }, Deed::Comment { .. }));
             if !is_text && row.to_do() != looked {
@@ -170,6 +174,9 @@ pub(super) fn judged(
     now: DateTime<Utc>,
 ) -> Result<Option<Way>, StoreError> {
     let Some(repo) = RepoName::parse(&row.repository) else { return Ok(None) };
+    if is_off(config, row) {
+        return Ok(Some(Way::Wait(Hold::Off)));
+    }
     let power = powers::read(tx, config)?.in_force.of(&row.host, &repo);
     let ask = Ask {
         class: row.class,
@@ -184,6 +191,11 @@ pub(super) fn judged(
         step,
     };
     Ok(Some(guard::judge(&ask, &power, holds, now)))
+}
+
+/// True for a deed of the engine while that is switched off: nothing of it is there then (engine.md 16).
+pub fn is_off(config: &Config, row: &EffectRow) -> bool {
+    row.deed.is_some() && !engine::is_on(config)
 }
 
 /// How the subject stood when the observer and the task of its review last heard of it.

@@ -18,6 +18,7 @@ use steward_rules::guard::{Refusal, is_due};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
+pub use decide::is_off;
 use lanes::Lanes;
 pub use send::{Progress, Sending};
 pub use want::{Wanted, entry_target, is_observed, retire, turned_stale, want, want_comment};

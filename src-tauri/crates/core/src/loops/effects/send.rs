@@ -181,7 +181,7 @@ impl Sending {
             | Deed::Push { .. }
             | Deed::Report { .. } => None,
         };
-        match decide(ctx, id, seen, deed, part.as_ref()).await? {
+        match decide(ctx, row, seen, part.as_ref()).await? {
             Decided::Go(permit) => {
                 failpoint::reach("effect_intended");
                 self.stage = Stage::Send(Box::new(Going { client, permit, part, gate }));

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use chrono::{DateTime, Duration, Utc};
 use steward_rules::checks::Health;
 use steward_rules::deed::Deed;
 use steward_rules::engine::decision::{Decision, Fix, Place};
@@ -42,24 +43,26 @@ pub(super) fn acts(decision: &Decision) -> bool {
     }
 }
 
-/// True when what a decision calls for was asked for already, and is not over; or when it was refused in a way
-/// that only a person mends.
-pub(super) fn is_under_way(judged: &Judged) -> bool {
+/// How long what GitHub, or the gate's last word, did not let through at this head rests before it is wanted
+/// again: the end of an effect makes a tick due at once, and that one would meet the same no.
+const RESTS: Duration = Duration::minutes(2);
+
+/// True when what a decision calls for was asked for already, and is not over; or when it was refused, just now or
+/// in a way that only a person mends.
+pub(super) fn is_under_way(judged: &Judged, now: DateTime<Utc>) -> bool {
     let head = &judged.seen.head.sha;
+    let stands = |row: &EffectRow| is_open(row) || is_parked(row, judged) || rests(row, judged, now);
     let rows = |class: EffectClass| {
         judged.journal.iter().filter(move |row| row.class == class && row.head.as_ref() == Some(head))
     };
     match &judged.decision {
-        Decision::Merge(_) => rows(EffectClass::Merge).any(|row| is_open(row) || is_parked(row, judged)),
+        Decision::Merge(_) => rows(EffectClass::Merge).any(stands),
         Decision::Rerun { run_ids } => run_ids.iter().all(|id| {
-            rows(EffectClass::RerunCheck).any(|row| {
-                matches!(&row.deed, Some(Deed::Rerun { run, .. }) if run == id)
-                    && (is_open(row) || is_parked(row, judged))
-            })
+            rows(EffectClass::RerunCheck)
+                .any(|row| matches!(&row.deed, Some(Deed::Rerun { run, .. }) if run == id) && stands(row))
         }),
         Decision::RetryVerify { n, .. } => rows(EffectClass::RetryVerdict).any(|row| {
-            matches!(&row.deed, Some(Deed::RetryVerdict { n: asked, .. }) if asked == n)
-                && (is_open(row) || is_parked(row, judged))
+            matches!(&row.deed, Some(Deed::RetryVerdict { n: asked, .. }) if asked == n) && stands(row)
         }),
         Decision::Fix { .. } | Decision::Rebase(_) => {
             judged.tasks.iter().any(|task| {
@@ -91,8 +94,28 @@ pub(super) fn is_parked(row: &EffectRow, judged: &Judged) -> bool {
     (is_fault || row.state == State::Dismissed) && !was_tried(judged, row.outcome_at)
 }
 
+/// True for an effect that was just told: not now (engine.md 4.6).
+pub(super) fn rests(row: &EffectRow, judged: &Judged, now: DateTime<Utc>) -> bool {
+    let is_no = match row.state {
+        State::Obsolete => matches!(
+            row.why.as_deref(),
+            Some("next_tick" | "not_ready" | "not_found" | "head_moved" | "closed")
+        ),
+        State::Failed => row.why.as_deref() == Some("unprocessable"),
+        State::Wanted
+        | State::Suggested
+        | State::Approved
+        | State::Intended
+        | State::Done
+        | State::Dismissed => false,
+    };
+    // A time ahead comes from a clock that was set back.
+    let is_fresh = row.outcome_at.is_some_and(|at| at <= now && now - at < RESTS);
+    is_no && is_fresh && !was_tried(judged, row.outcome_at)
+}
+
 /// True when a person asked for a try after that.
-fn was_tried(judged: &Judged, at: Option<chrono::DateTime<chrono::Utc>>) -> bool {
+fn was_tried(judged: &Judged, at: Option<DateTime<Utc>>) -> bool {
     judged.item.try_at.zip(at).is_some_and(|(tried, at)| tried > at)
 }
 
@@ -133,7 +156,7 @@ async fn merges(tick: &mut Tick<'_>, judged: &[Judged]) -> Result<(), StoreError
     for one in judged {
         let Decision::Merge(ready) = &one.decision else { continue };
         let alone = tick.place.policy.require_up_to_date;
-        if !one.is_fresh || is_under_way(one) || (alone && one_is_on_its_way) {
+        if !one.is_fresh || is_under_way(one, tick.now) || (alone && one_is_on_its_way) {
             continue;
         }
         let deed = Deed::Merge { method: tick.place.policy.merge_method };
@@ -190,6 +213,7 @@ pub(super) async fn want(
 async fn next(tick: &mut Tick<'_>, one: &mut Judged) -> Result<(), StoreError> {
     let head = one.seen.head.sha.clone();
     match &one.decision {
+        Decision::Rerun { .. } | Decision::RetryVerify { .. } if is_under_way(one, tick.now) => Ok(()),
         Decision::Rerun { run_ids } if one.is_fresh => {
             for run in run_ids.clone() {
                 let deed = Deed::Rerun { run, attempt: attempt_of(&one.seen, run) };
@@ -243,7 +267,7 @@ async fn task(
     what: Option<&Fix>,
     place: &Place,
 ) -> Result<(), StoreError> {
-    if is_under_way(one) {
+    if is_under_way(one, tick.now) {
         return Ok(());
     }
     let labels = one.seen.labels.get().map_or_else(|_| Vec::new(), Clone::clone);

@@ -32,9 +32,11 @@ use crate::store::{Durability, StoreError, effects, engine, landings, observatio
 pub(super) fn is_superseded(judged: &Judged) -> bool {
     match &judged.item.supersede {
         None | Some(Stage::None) => false,
-        Some(Stage::Opened { original_head, .. } | Stage::Merged { original_head, .. }) => {
-            *original_head == judged.seen.head.sha
+        // A person's no to ours is no to the next one, too.
+        Some(Stage::Opened { original_head, .. }) => {
+            *original_head == judged.seen.head.sha || judged.item.stopped.is_some()
         }
+        Some(Stage::Merged { original_head, .. }) => *original_head == judged.seen.head.sha,
         Some(Stage::ContentVerified { .. } | Stage::OriginalClosed { .. }) => true,
     }
 }
@@ -91,6 +93,17 @@ async fn one_ended(tick: &mut Tick<'_>, mut item: ItemRow) -> Result<(), StoreEr
     let merged = row.as_ref().is_some_and(|row| row.state == pulls::PullState::Merged);
     let (end, words) =
         if merged { (ItemEnd::Merged, say::merged()) } else { (ItemEnd::Closed, say::closed()) };
+    if let Some(
+        Stage::Opened { pull, .. } | Stage::Merged { pull, .. } | Stage::ContentVerified { pull, .. },
+    ) = &item.supersede
+    {
+        // Ours ended what it was made for: by closing it, or since GitHub found its commits on the base.
+        let (pull, id) = (*pull, tick.known.repository.id);
+        let ours = tick.ctx.store.read(move |tx| pulls::get(tx, id, pull)).await?;
+        if ours.is_some_and(|ours| ours.state == pulls::PullState::Merged) {
+            item.supersede = Some(Stage::OriginalClosed { pull });
+        }
+    }
     if item.ended != Some(end) {
         item.ended = Some(end);
         item.decision = "gone".to_owned();
@@ -229,14 +242,14 @@ pub(super) async fn supersede(tick: &mut Tick<'_>, judged: &mut [Judged]) -> Res
         }
         let (id, name, its) = (tick.known.repository.id, tick.place.name.clone(), branch.clone());
         let ours = tick.ctx.store.read(move |tx| pulls::of_branch(tx, id, &name, &its)).await?;
-        let before = one.item.supersede.clone();
+        let before = (one.item.supersede.clone(), one.item.stopped.clone());
         if let Some((task, to)) = pushed {
             opened(tick, one, &task, &branch, &to, ours.first()).await?;
         }
         if let Some(stage) = one.item.supersede.clone() {
             go_on(tick, one, &stage, ours.first()).await?;
         }
-        if one.item.supersede != before {
+        if (&one.item.supersede, &one.item.stopped) != (&before.0, &before.1) {
             let item = one.item.clone();
             tick.ctx
                 .store
@@ -269,14 +282,20 @@ async fn opened(
     if is_known {
         return Ok(());
     }
-    if let Some(ours) = ours.filter(|ours| ours.head == *to) {
+    // What was made from a head that is gone is opened no more; one that is open already is known as ours.
+    let is_current = original_head == one.seen.head.sha;
+    let is_open = |ours: &PullRow| ours.state == pulls::PullState::Open;
+    if let Some(ours) = ours.filter(|ours| ours.head == *to && (is_current || is_open(ours))) {
         one.item.supersede = Some(Stage::Opened { pull: ours.number, original_head });
+        return Ok(());
+    }
+    if !is_current {
         return Ok(());
     }
     let is_asked = one.journal.iter().any(
         |row| matches!(&row.deed, Some(Deed::OpenPull { branch: its, at, .. }) if its == branch && at == to),
     );
-    if is_asked || ours.is_some_and(|ours| ours.state == pulls::PullState::Open) {
+    if is_asked || ours.is_some_and(is_open) {
         return Ok(());
     }
     let Some(base) = tick.place.policy.base.clone() else { return Ok(()) };
@@ -324,6 +343,8 @@ async fn go_on(
     let step = next(stage, &both);
     one.item.stopped = match &step {
         Next::Stop(stop) => Some(steward_rules::wording::engine::stopped(stop)),
+        // What stopped it stands until it is seen otherwise.
+        Next::Unread(_) => one.item.stopped.take(),
         Next::Open { .. }
         | Next::Link
         | Next::Wait
@@ -331,8 +352,7 @@ async fn go_on(
         | Next::HasMerged { .. }
         | Next::IsVerified
         | Next::CloseOriginal
-        | Next::Done
-        | Next::Unread(_) => None,
+        | Next::Done => None,
     };
     match (step, stage) {
         (Next::Link, Stage::Opened { pull, .. }) if linked.is_none() => {
@@ -344,28 +364,37 @@ async fn go_on(
             one.item.supersede =
                 Some(Stage::Merged { pull: *pull, original_head: original_head.clone(), commit });
         }
-        (Next::IsVerified, Stage::Merged { pull, .. }) => {
-            one.item.supersede = Some(Stage::ContentVerified { pull: *pull });
+        (Next::IsVerified, Stage::Merged { pull, original_head, .. }) => {
+            let original_head = Some(original_head.clone());
+            one.item.supersede = Some(Stage::ContentVerified { pull: *pull, original_head });
         }
-        (Next::CloseOriginal, Stage::ContentVerified { pull }) => {
-            let closes = |row: &&EffectRow| matches!(&row.deed, Some(Deed::Close { what: Closes::Pull, .. }));
+        (Next::CloseOriginal, Stage::ContentVerified { pull, original_head }) => {
+            let closes = |row: &&EffectRow| {
+                matches!(&row.deed, Some(Deed::Close { what: Closes::Pull, .. }))
+                    && row.head == *original_head
+            };
             match one.journal.iter().find(closes) {
                 Some(row) if row.state == State::Done => {
                     one.item.supersede = Some(Stage::OriginalClosed { pull: *pull });
                 }
-                Some(_) => {}
-                None => {
+                Some(row)
+                    if act::is_open(row) || act::is_parked(row, one) || act::rests(row, one, tick.now) => {}
+                Some(_) | None => {
                     let deed = Deed::Close { what: Closes::Pull, reason: None };
                     let line = format!("Close {}, whose change merged with #{pull}", act::place(tick, one));
-                    want(tick, number, None, EffectClass::Supersede, deed, line).await?;
+                    // Closed at this head only: what its author pushes until then is on no base.
+                    let head = original_head.clone();
+                    want(tick, number, head, EffectClass::Supersede, deed, line).await?;
                 }
             }
         }
-        (Next::Done, Stage::ContentVerified { pull }) => {
+        (Next::Done, Stage::ContentVerified { pull, .. }) => {
             one.item.supersede = Some(Stage::OriginalClosed { pull: *pull });
         }
         // What the author pushed since is judged by the gate like any head, and made anew where that calls for it.
-        (Next::Rebuild { .. }, _) if matches!(stage, Stage::Merged { .. }) => one.item.supersede = None,
+        (Next::Rebuild { .. }, Stage::Merged { .. } | Stage::ContentVerified { .. }) => {
+            one.item.supersede = None;
+        }
         _ => {}
     }
     Ok(())

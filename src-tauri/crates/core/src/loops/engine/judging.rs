@@ -90,7 +90,7 @@ impl Tick<'_> {
             }
         };
         let (id, host, name) = (self.known.repository.id, self.place.host.clone(), self.place.name.clone());
-        let (stored, journal, tasks, reviewed) = self
+        let (stored, journal, tasks, reviewed, overtaken) = self
             .ctx
             .store
             .read(move |tx| {
@@ -103,12 +103,14 @@ impl Tick<'_> {
                     effects::of_item(tx, &host, &name, number.0)?,
                     engine_tasks::of_item(tx, id, engine_tasks::ItemKind::Pr, number.0)?,
                     reviewed,
+                    memory::overtaken(tx, id, number)?,
                 ))
             })
             .await?;
         memory::settle(&mut item, &journal);
         if item.try_at.is_some() {
             item.attempts.next_at = None;
+            (item.unprocessable, item.rebases) = (0, 0);
         }
         // A stored reading that cannot be parsed is none.
         let mut seen = stored.and_then(|kept| match kept.seen {
@@ -140,7 +142,7 @@ impl Tick<'_> {
                 now_seen.compare = known.compare.clone();
             }
             self.notice_push(&mut item, &now_seen);
-            let mut memory = memory::of(&item, &journal, self.known.merging.clone());
+            let mut memory = memory::of(&item, &journal, self.known.merging.clone(), overtaken);
             let behind = now_seen.compare.get().ok().map(|compare| compare.behind_by > 0);
             memory.observe(&now_seen.head.sha, behind, self.now);
             let is_reviewed =
@@ -185,7 +187,7 @@ impl Tick<'_> {
     /// what it waits for may have passed.
     fn must_reread(&self, judged: &Judged) -> bool {
         if act::acts(&judged.decision) {
-            return self.known.mode != Mode::Observe && !act::is_under_way(judged);
+            return self.known.mode != Mode::Observe && !act::is_under_way(judged, self.now);
         }
         let age = self.now - judged.seen.read_at;
         match &judged.decision {
@@ -205,6 +207,7 @@ impl Tick<'_> {
                 | WaitFor::Approvals { .. }
                 | WaitFor::Seat(_)
                 | WaitFor::Held(_)
+                | WaitFor::Overtaken(_)
                 | WaitFor::NextTick => false,
             },
             // The observer tells of the base.

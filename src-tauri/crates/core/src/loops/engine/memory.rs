@@ -10,6 +10,7 @@ use steward_rules::engine::ladder;
 use steward_rules::engine::memory::{Memory, VerdictRetries};
 use steward_rules::engine::policy::Policy;
 use steward_rules::engine::retry;
+use steward_rules::engine::supersede::{Overtaken, Stage};
 use steward_rules::ids::{PullNumber, RepoName};
 use steward_rules::power::EffectClass;
 use steward_rules::reading::Reading;
@@ -17,6 +18,7 @@ use steward_rules::reading::Reading;
 use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items::{self, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, What};
+use crate::store::pulls::PullState;
 use crate::store::repositories::{self, RepositoryId};
 use crate::store::{ReadTx, StoreError, effects, engine, pulls};
 
@@ -35,9 +37,10 @@ pub fn of_pull(
         running: running(tx, repository.id, policy)?,
     };
     let rows = effects::of_item(tx, host, name, number.0)?;
+    let overtaken = overtaken(tx, repository.id, number)?;
     match engine_items::get(tx, repository.id, ItemKind::Pr, number.0)? {
-        None => Ok(Memory { merging, ..Memory::default() }),
-        Some(Reading::Known { value }) => Ok(of(&value, &rows, merging)),
+        None => Ok(Memory { merging, overtaken, ..Memory::default() }),
+        Some(Reading::Known { value }) => Ok(of(&value, &rows, merging, overtaken)),
         Some(Reading::Unread { why }) => Err(StoreError::Value(why.detail)),
     }
 }
@@ -64,8 +67,35 @@ pub(super) fn running(
     Ok(None)
 }
 
+/// Why a pull request of ours no longer stands for the one that it was made for, when that is so.
+pub(super) fn overtaken(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    number: PullNumber,
+) -> Result<Option<Overtaken>, StoreError> {
+    let Some(ours) = pulls::get(tx, repository, number)? else { return Ok(None) };
+    let Some(original) = ladder::superseded(&ours.head_branch) else { return Ok(None) };
+    let item = match engine_items::get(tx, repository, ItemKind::Pr, original.0)? {
+        None => return Ok(None),
+        Some(Reading::Known { value }) => value,
+        Some(Reading::Unread { .. }) => return Ok(Some(Overtaken::Unread { original })),
+    };
+    let Some(Stage::Opened { pull, original_head }) = item.supersede else { return Ok(None) };
+    let Some(row) = pulls::get(tx, repository, original)?.filter(|_| pull == number) else { return Ok(None) };
+    Ok(match row.state {
+        PullState::Open if row.head == original_head => None,
+        PullState::Open => Some(Overtaken::Moved { original }),
+        PullState::Closed | PullState::Merged | PullState::Gone => Some(Overtaken::Ended { original }),
+    })
+}
+
 /// The memory that a row and the journal hold.
-pub(super) fn of(item: &ItemRow, journal: &[EffectRow], merging: Merging) -> Memory {
+pub(super) fn of(
+    item: &ItemRow,
+    journal: &[EffectRow],
+    merging: Merging,
+    overtaken: Option<Overtaken>,
+) -> Memory {
     // The merge in whose tick a task was put off is not held back by it.
     let hold = merging.hold.filter(|hold| {
         !journal.iter().any(|row| {
@@ -80,6 +110,7 @@ pub(super) fn of(item: &ItemRow, journal: &[EffectRow], merging: Merging) -> Mem
         rebases: item.rebases,
         reviewed_head: item.reviewed_head.clone(),
         unprocessable: item.unprocessable,
+        overtaken,
         merging,
         ..Memory::default()
     };
@@ -150,7 +181,10 @@ pub(super) fn settle(item: &mut ItemRow, journal: &[EffectRow]) {
         if row.class == EffectClass::Merge {
             match (row.state, row.why.as_deref()) {
                 (State::Failed, Some("unprocessable")) => item.unprocessable += 1,
-                (State::Done, _) => item.unprocessable = 0,
+                // Another word of GitHub ends the row of them.
+                (State::Done, _) | (State::Obsolete, Some("next_tick" | "not_found")) => {
+                    item.unprocessable = 0;
+                }
                 _ => {}
             }
         }

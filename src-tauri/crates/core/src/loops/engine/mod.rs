@@ -72,8 +72,25 @@ pub(super) async fn run(
     loop {
         let is_on = is_on(&ctx.config.current().config);
         let mut next = None;
+        let mut has_another_file = false;
         if is_on {
-            match turn(&ctx, &stop, &mut is_recovered, &mut told).await {
+            let under_way = stop.child_token();
+            let turned = {
+                let mut turning = std::pin::pin!(turn(&ctx, &under_way, &mut is_recovered, &mut told));
+                loop {
+                    tokio::select! {
+                        done = &mut turning => break done,
+                        changed = config.changed(), if !under_way.is_cancelled() => {
+                            has_another_file = true;
+                            // Switched off in the middle of a tick, it goes no step further.
+                            if changed.is_err() || !self::is_on(&ctx.config.current().config) {
+                                under_way.cancel();
+                            }
+                        }
+                    }
+                }
+            };
+            match turned {
                 Ok(due) => {
                     note(Ok(()));
                     next = due;
@@ -86,7 +103,7 @@ pub(super) async fn run(
         } else {
             note(Ok(()));
         }
-        loop {
+        while !has_another_file {
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = config.changed() => match changed {

@@ -161,14 +161,28 @@ fn stands_still(one: &Judged) -> Option<(i64, String)> {
         Listed::NoVerdict { .. }
         | Listed::NoVerdictRun
         | Listed::Rebased { .. }
-        | Listed::Unprocessable { .. } => true,
+        | Listed::Unprocessable { .. }
+        | Listed::Overtaken { .. } => true,
         Listed::Class(_)
         | Listed::Reviewed
         | Listed::FlagElsewhere
         | Listed::NoValidator
         | Listed::NoBranch => false,
     };
-    is_wanted.then(|| (one.pull.number.0, one.decision.message()))
+    is_wanted.then(|| {
+        let said = match listed {
+            Listed::Unprocessable { .. } => last_refusal(one),
+            _ => None,
+        };
+        let message = one.decision.message();
+        (one.pull.number.0, said.map_or(message.clone(), |said| format!("{message}: {said}")))
+    })
+}
+
+/// What GitHub said when it refused the merge last.
+fn last_refusal(one: &Judged) -> Option<String> {
+    let refused = one.journal.iter().filter(|row| row.class == EffectClass::Merge);
+    refused.max_by_key(|row| row.outcome_at)?.detail.clone()
 }
 
 /// What each ended run of the verdict job came to.

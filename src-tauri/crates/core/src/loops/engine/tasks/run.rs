@@ -20,8 +20,8 @@ use super::seat;
 use super::stop::{Stop, StopWhy};
 use crate::config::Config;
 use crate::loops::effects::powers;
-use crate::loops::engine::priority;
 use crate::loops::engine::validating::HeavyLock;
+use crate::loops::engine::{is_on, priority};
 use crate::loops::{Ctx, failpoint, pause};
 use crate::store::engine_tasks::{self, Ended, ItemKind, State, TaskRow, What};
 use crate::store::issues::{self, IssueState};
@@ -29,8 +29,9 @@ use crate::store::pulls::{self, PullState};
 use crate::store::repositories::RepositoryId;
 use crate::store::{Durability, ReadTx, StoreError};
 
-/// How often pause, switch and priority are looked at while a task runs.
-const LOOK: Duration = Duration::from_millis(250);
+/// How often pause, switch and priority are looked at while a task runs: with the grace of the seat's processes it is
+/// ended well within a second.
+const LOOK: Duration = Duration::from_millis(100);
 /// How often a task that waits is looked at again, and no sooner: a look asks the wall and the tools.
 const AGAIN: Duration = Duration::from_secs(5);
 /// Every so many looks the automation that comes first is asked while a task runs.
@@ -55,7 +56,7 @@ impl Given {
     /// What the config file says, as far as a person confirmed it.
     pub fn in_force(parked: Arc<Parked>) -> Self {
         let policy = |tx: &ReadTx<'_>, config: &Config, row: &TaskRow| {
-            let Some(repository) = config.repository(&row.name).filter(|_| config.engine.enabled) else {
+            let Some(repository) = config.repository(&row.name).filter(|_| is_on(config)) else {
                 return Ok(None);
             };
             let powers = powers::read(tx, config)?;
