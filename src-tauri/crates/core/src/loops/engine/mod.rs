@@ -103,7 +103,10 @@ pub(super) async fn run(
         } else {
             note(Ok(()));
         }
-        while !has_another_file {
+        if has_another_file {
+            continue;
+        }
+        loop {
             tokio::select! {
                 () = stop.cancelled() => return,
                 changed = config.changed() => match changed {
