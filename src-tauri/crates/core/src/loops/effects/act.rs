@@ -15,12 +15,12 @@ use super::look;
 use super::trace::{Made, Part};
 use crate::git::{BareClone, Pushed};
 use crate::github::{Client, GitHubError, Wrote};
-use crate::loops::{Ctx, forge, pause};
+use crate::loops::{Ctx, engine, forge, pause};
 use crate::store::StoreError;
 use crate::store::effects::{State, Why};
 
-/// How often a pause is asked for while git pushes: it is heard within a second.
-const PAUSE_LOOK: Duration = Duration::from_millis(250);
+/// How often it is asked while git pushes whether it may go on: an end is heard within a second.
+const END_LOOK: Duration = Duration::from_millis(100);
 
 /// What became of a write.
 #[derive(Debug)]
@@ -234,7 +234,7 @@ fn merge(wrote: Wrote<crate::github::types::Landed>, now: DateTime<Utc>, web: &s
     }
 }
 
-/// Pushes. A stop ends git at once, and a pause within a second.
+/// Pushes. A stop ends git at once; a pause, and the engine switched off, within a second.
 async fn push(ctx: &Ctx, permit: EffectPermit, stop: &CancellationToken) -> Result<Answer, StoreError> {
     let now = ctx.clock.now();
     let (host, repo) = (permit.host().to_owned(), permit.repo().clone());
@@ -265,8 +265,9 @@ async fn push(ctx: &Ctx, permit: EffectPermit, stop: &CancellationToken) -> Resu
     let pushed = loop {
         tokio::select! {
             done = &mut job => break done,
-            () = tokio::time::sleep(PAUSE_LOOK) => {
-                if ctx.store.read(pause::current).await?.is_some() {
+            () = tokio::time::sleep(END_LOOK) => {
+                let is_off = !engine::is_on(&ctx.config());
+                if is_off || ctx.store.read(pause::current).await?.is_some() {
                     cancel.cancel();
                 }
             }
