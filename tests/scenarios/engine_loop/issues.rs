@@ -235,6 +235,32 @@ async fn a_declined_issue_that_is_opened_again_is_remembered_and_waits_for_a_new
 }
 
 #[tokio::test]
+async fn an_issue_that_was_answered_and_is_opened_again_is_not_closed_again_without_a_word() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add a", "please").label("data:add-work");
+    let number = issue.number();
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    let there = Decided::AlreadyPresent { ids: vec!["a".to_owned()], evidence: "a is there".to_owned() };
+    den.answers(number, there).await;
+    for _ in 0..4 {
+        den.go_on().await;
+    }
+    assert!(!issue.is_open());
+    let writes = den.writes().len();
+    issue.reopen("maria");
+    for _ in 0..3 {
+        den.later(Duration::hours(30)).await;
+        den.go_on().await;
+    }
+    assert_eq!(den.about(number).await, "turned_down");
+    assert_eq!((den.triages(number).await.len(), den.writes().len()), (1, writes));
+    issue.comment("maria", "That is another edition.");
+    den.go_on().await;
+    assert_eq!(den.triages(number).await.len(), 2);
+}
+
+#[tokio::test]
 async fn what_was_decided_of_an_issue_that_was_closed_meanwhile_is_dropped_and_a_waiting_triage_never_starts()
 {
     let den = Den::new(ACT, &policy()).await;

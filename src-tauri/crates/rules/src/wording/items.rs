@@ -93,6 +93,11 @@ pub fn pull_closed(pull: PullNumber) -> String {
     format!("a person closed #{pull}, which was made for it, and nobody has said anything since")
 }
 
+/// The state of an issue that Steward closed and somebody opened again.
+pub fn opened_again() -> String {
+    "it was opened again, and nobody has said anything since it was answered".to_owned()
+}
+
 /// An item that failed so often that a person should look.
 pub fn stuck(number: i64, failures: u32, evidence: Option<&str>) -> String {
     let last = evidence.and_then(|text| text.trim_end().lines().last()).map(line);

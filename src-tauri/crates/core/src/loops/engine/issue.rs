@@ -2,6 +2,7 @@
 //! (engine.md 10).
 
 use chrono::{DateTime, Utc};
+use steward_rules::deed::Deed;
 use steward_rules::engine::facts::{Account, Listing};
 use steward_rules::engine::retry::News;
 use steward_rules::engine::triage::{
@@ -182,6 +183,7 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
         item.state = match no {
             TurnedDown::Answer => state,
             TurnedDown::Pull(pull) => say::pull_closed(pull),
+            TurnedDown::Closing => say::opened_again(),
         };
         item.not_before = None;
         item.stopped = matches!(no, TurnedDown::Pull(_)).then(|| item.state.clone());
@@ -219,6 +221,8 @@ enum TurnedDown {
     Answer,
     /// Its pull request was closed without a merge.
     Pull(PullNumber),
+    /// Steward closed it, and it was opened again.
+    Closing,
 }
 
 async fn turned_down(
@@ -228,8 +232,9 @@ async fn turned_down(
     journal: &[EffectRow],
 ) -> Result<Option<TurnedDown>, StoreError> {
     use EffectClass as C;
-    let stands =
-        |at: DateTime<Utc>| item.try_at.is_none_or(|tried| tried <= at) && !is_word_after(tick, seen, at);
+    let stands = |at: DateTime<Utc>, said_at: DateTime<Utc>| {
+        item.try_at.is_none_or(|tried| tried <= at) && !is_word_after(tick, seen, said_at)
+    };
     let of_answer = |row: &&EffectRow| {
         matches!(row.class, C::OpenPr | C::CommentIssue | C::Label | C::CloseIssue)
             && row.outcome_at.is_some()
@@ -237,13 +242,27 @@ async fn turned_down(
     let last = journal.iter().filter(of_answer).max_by_key(|row| (row.outcome_at, row.id));
     if let Some((row, at)) = last.and_then(|row| Some((row, row.outcome_at?)))
         && row.state == State::Dismissed
-        && stands(at)
+        && stands(at, at)
     {
         return Ok(Some(TurnedDown::Answer));
     }
+    // What was said after our last word, by GitHub's own clock.
+    let said_at = || {
+        let ours = seen.comments.items.iter().filter(|one| one.has_marker && Some(one.by.id) == tick.account);
+        ours.map(|one| one.at).max()
+    };
+    if let Some((row, at)) = last.and_then(|row| Some((row, row.outcome_at?)))
+        && row.state == State::Done
+        && matches!(row.deed, Some(Deed::Close { .. }))
+        && stands(at, said_at().unwrap_or(at))
+    {
+        return Ok(Some(TurnedDown::Closing));
+    }
     let (id, name, branch) = (tick.known.repository.id, tick.place.name.clone(), branch_of(seen.number));
     let ours = tick.ctx.store.read(move |tx| pulls::of_branch(tx, id, &name, &branch)).await?;
-    let closed = ours.first().filter(|ours| ours.state == PullState::Closed && stands(ours.updated_at));
+    let closed = ours
+        .first()
+        .filter(|ours| ours.state == PullState::Closed && stands(ours.updated_at, ours.updated_at));
     Ok(closed.map(|ours| TurnedDown::Pull(ours.number)))
 }
 
