@@ -158,6 +158,22 @@ async fn one_failure_of_three_is_one_incident_and_only_the_first_is_run_again() 
 }
 
 #[tokio::test]
+async fn failures_whose_logs_cannot_be_read_are_no_one_incident() {
+    let den = Den::new(ACT, CHECKS).await;
+    for (issue, work) in [(101, "b"), (102, "c"), (103, "d")] {
+        let head = den.intake(issue, work).head();
+        den.app().check(&head, "check").printing("error: the registry is down\n").fails();
+        for run in den.app().runs_at(&head) {
+            den.app().run(run).forget_logs();
+        }
+    }
+    den.tick().await;
+    den.later(Duration::seconds(121)).await;
+    assert_eq!(den.effects(EffectClass::RerunCheck).await.len(), 3);
+    assert_eq!(den.entries(Kind::Incident).await, []);
+}
+
+#[tokio::test]
 async fn a31_a_refused_rerun_is_a_fault_of_the_configuration_and_no_attempt() {
     let den = Den::new(ACT, CHECKS).await;
     let pull = den.intake(101, "b");
