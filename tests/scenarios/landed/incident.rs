@@ -194,6 +194,8 @@ async fn no_merge_leaves_the_journal_while_merging_is_frozen() {
         "  - name: octo/app\n",
         "  - name: octo/app\n    preset: data-catalogue\n    mode: act\n    act: [merge]\n",
     );
+    // Switched off, nothing of the engine would go out for that alone.
+    let text = text + "engine: {enabled: true}\n";
     std::fs::write(desk.home.config_file(), text).unwrap();
     let waiting = powers::settle(&desk.ctx).await.unwrap();
     powers::confirm(&desk.ctx, &waiting.change().unwrap()).await.unwrap();
