@@ -103,3 +103,27 @@ test("topics heard while a fetch is under way make one more fetch, not many", as
   await settle();
   expect(waiting.length).toBe(2);
 });
+
+test("one whose page has gone asks nothing more, not even on its way out", async () => {
+  const host = script({});
+  let asked = 0;
+  let open: { id: number } | undefined = { id: 1 };
+  const waiting: (() => void)[] = [];
+  const view: Resource<number> = inRoot(() =>
+    resourceOf(
+      () => (open as { id: number }).id,
+      () => {
+        asked += 1;
+        return new Promise<number>((answer) => waiting.push(() => answer(asked)));
+      },
+      () => true,
+    ),
+  );
+  host.say("any");
+  open = undefined;
+  end?.();
+  waiting[0]?.();
+  await settle();
+  await view.refetch();
+  expect(asked).toBe(1);
+});

@@ -31,8 +31,11 @@ export function resourceOf<K, T>(
   let asked = 0;
   let busy = false;
   let again = false;
+  // Who made it has gone: its key may read what is there no more.
+  let gone = false;
 
   async function fetchNow(): Promise<void> {
+    if (gone) return;
     const wanted = key();
     if (wanted === null) return;
     if (busy) {
@@ -60,6 +63,9 @@ export function resourceOf<K, T>(
     }
   }
 
+  $effect(() => () => {
+    gone = true;
+  });
   // Heard before the first fetch, so that no change falls between the two.
   $effect(() =>
     hearTopics((topic) => {

@@ -257,6 +257,19 @@ describe("a permission prompt", () => {
     await vi.waitFor(() => expect(host.asked("need_press")).toEqual([{ id: 3, allow: true }]));
   });
 
+  test("a yes is to the question that was asked about, also when another is open by then", async () => {
+    host.answers.need_show = ({ id }) => need({ ...PROMPT, id });
+    await at("question/3");
+    await fireEvent.click(screen.getByTestId("prompt-allow"));
+    await screen.findByTestId("confirm");
+    router.go(parse("question/4"));
+    await vi.waitFor(() =>
+      expect(screen.getByTestId("question").textContent).toContain("question 4"),
+    );
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("need_press")).toEqual([{ id: 3, allow: true }]));
+  });
+
   test("is denied at once", async () => {
     await at("question/3");
     await fireEvent.click(screen.getByTestId("prompt-deny"));
