@@ -1,7 +1,7 @@
 //! Deeds: which switch lets which one out, which branches are left alone, and that nothing in them is alive.
 
 use chrono::{DateTime, Utc};
-use steward_rules::deed::{Branches, Closes, Deed, OffLimits, Reason};
+use steward_rules::deed::{Branches, Closes, Deed, Needs, OffLimits, Reason};
 use steward_rules::engine::policy::MergeMethod;
 use steward_rules::guard::{Ask, Gone, Holds, Refusal, Step, Subject, Way, judge};
 use steward_rules::ids::{RepoName, Sha};
@@ -361,4 +361,41 @@ fn a_deed_says_in_one_line_what_it_does() {
     Push to steward/pr-3 for octo/app#3
     Replace the report of octo/app#3
     ");
+}
+
+#[test]
+fn what_a_deed_is_stands_in_a_table() {
+    let lines: Vec<String> = table()
+        .into_iter()
+        .map(|(deed, _)| {
+            let needs = match deed.needs() {
+                Needs::Open => "open",
+                Needs::Merged => "merged",
+                Needs::Nothing => "nothing",
+            };
+            let replaces = if deed.replaces_older() { "replaces" } else { "stands beside" };
+            let (kind, writes, text) =
+                (deed.kind(), deed.writes(), deed.text().lines().last().unwrap_or("-"));
+            format!("{kind}: needs {needs}, {replaces}, {writes} write(s), says {text}, {}", deed.key(4))
+        })
+        .collect();
+    insta::assert_snapshot!(lines.join("\n"), @r"
+    comment: needs open, stands beside, 1 write(s), says hello, comment:<!-- steward:said n=1 -->
+    rerun: needs open, stands beside, 1 write(s), says -, run:7:1
+    retry_verdict: needs open, stands beside, 1 write(s), says -, run:7:1
+    merge: needs open, replaces, 1 write(s), says -, merge
+    delete_branch: needs merged, replaces, 1 write(s), says -, branch:steward/pr-3@89abcdef0123456789abcdef0123456789abcdef
+    label: needs open, replaces, 2 write(s), says -, label:4
+    close: needs open, replaces, 1 write(s), says -, close:4
+    close: needs open, replaces, 1 write(s), says -, close:4
+    open_pull: needs open, replaces, 2 write(s), says Closes #12, open:steward/pr-3@89abcdef0123456789abcdef0123456789abcdef
+    push: needs open, replaces, 1 write(s), says -, push:steward/pr-3:0123456789abcdef0123456789abcdef01234567..89abcdef0123456789abcdef0123456789abcdef
+    report: needs nothing, replaces, 1 write(s), says all is well, report:4
+    ");
+    let label = |add: &[&str], remove: &[&str]| {
+        let list = |of: &[&str]| of.iter().map(|one| (*one).to_owned()).collect();
+        Deed::Label { add: list(add), remove: list(remove) }.writes()
+    };
+    assert_eq!([label(&[], &[]), label(&["a", "b"], &[]), label(&[], &["a", "b"])], [1, 1, 2]);
+    assert_eq!([Reason::Completed.as_str(), Reason::NotPlanned.as_str()], ["completed", "not_planned"]);
 }

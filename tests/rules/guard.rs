@@ -11,7 +11,7 @@ use steward_rules::guard::{
 };
 use steward_rules::ids::{RepoName, Sha};
 use steward_rules::power::{EffectClass, Mode, RepoPower};
-use steward_rules::reading::{Cause, Reading};
+use steward_rules::reading::{Cause, Reading, Why};
 use steward_rules::review::verdict::StaleReason;
 
 use super::power::any_power;
@@ -279,6 +279,22 @@ fn a_permit_names_what_it_is_for() {
         (EffectClass::CommentReview, "github.com", &repo(), Some(12), Some(&sha(HEAD)), "octo")
     );
     assert_eq!(permit.step(), Step::Send);
+}
+
+#[test]
+fn only_a_hold_that_lifts_by_itself_says_when() {
+    let until = now() + Duration::minutes(3);
+    let lifts =
+        [Hold::Limited { until }, Hold::Apart { until }, Hold::Minute { until }, Hold::Hour { until }];
+    assert!(lifts.iter().all(|hold| hold.until() == Some(until)));
+    let stays = [
+        Hold::Paused { why: "lunch".into() },
+        Hold::Off,
+        Hold::Unread { why: Why::new(Cause::NotReadYet, "the pause") },
+    ];
+    assert!(stays.iter().all(|hold| hold.until().is_none()));
+    let slugs: std::collections::BTreeSet<&str> = lifts.iter().chain(&stays).map(Hold::slug).collect();
+    assert_eq!(slugs.len(), lifts.len() + stays.len());
 }
 
 #[test]

@@ -282,6 +282,7 @@ fn every_reason_has_a_sentence_and_shows_no_hidden_character() {
     let finals = [(&conflict, true), (&Unproven::Shape { parents: 3 }, true), (&Unproven::NotOnBase, false)];
     for (why, is_final) in finals {
         assert_eq!(why.is_final(), is_final, "{why:?}");
+        assert!(left(12, why).ends_with(&why.message()) && !why.message().is_empty(), "{why:?}");
     }
     assert_eq!(Method::Pushed.as_str(), "pushed");
 }

@@ -4,7 +4,8 @@ use proptest::prelude::*;
 use rstest::rstest;
 use steward_rules::ids::RepoName;
 use steward_rules::power::{
-    Caps, EffectClass, Mode, PanePower, PowerSet, RepoPower, change_id, pending, repo_key,
+    Caps, EffectClass, Mode, PanePower, PowerSet, RepoPower, Widening, change_id, diff_text, pending,
+    repo_key,
 };
 
 pub fn any_power() -> impl Strategy<Value = RepoPower> {
@@ -236,4 +237,29 @@ proptest! {
         prop_assert_eq!(asked.meet(&force), force.clone());
         prop_assert_eq!(pending(&asked, &force), pending(&asked, &confirmed));
     }
+}
+
+#[test]
+fn a_power_is_its_repositorys_on_its_host_alone_however_the_name_is_written() {
+    let power = RepoPower::new(Mode::Act, [EffectClass::Merge]);
+    let repo = |name: &str| RepoName::parse(name).unwrap();
+    let set = PowerSet {
+        repositories: [(repo_key("github.com", &repo("octo/app")), power.clone())].into(),
+        ..PowerSet::default()
+    };
+    assert_eq!(set.of("GitHub.com", &repo("Octo/App")), power);
+    for (host, name) in [("ghe.example.org", "octo/app"), ("github.com", "octo/site")] {
+        assert_eq!(set.of(host, &repo(name)), RepoPower::default(), "{host} {name}");
+    }
+}
+
+#[test]
+fn the_log_keeps_every_line_of_a_change() {
+    let line = |key: &str, now: &str, asked: &str| Widening {
+        key: key.to_owned(),
+        now: now.to_owned(),
+        asked: asked.to_owned(),
+    };
+    let lines = [line("octo/app: mode", "observe", "act"), line("spend.dailyUsd", "1", "2")];
+    assert_eq!(diff_text(&lines), "octo/app: mode: observe -> act; spend.dailyUsd: 1 -> 2");
 }

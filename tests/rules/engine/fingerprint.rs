@@ -62,6 +62,9 @@ use steward_rules::engine::fingerprint::{normal, of_check, of_flag};
 #[case("##[error]Process completed with exit code 137.", "##[error]Process completed with exit code 137.")]
 #[case("answered with status code 404", "answered with status code 404")]
 #[case("answered with HTTP 502", "answered with HTTP 502")]
+// What only begins like an address is a word.
+#[case("no sugar 0xylose here", "no sugar #xylose here")]
+#[case("ends at 0x", "ends at #x")]
 // Nothing to say.
 #[case("2026-11-30T10:00:01Z", "")]
 #[case("---- 14 ----", "")]

@@ -122,7 +122,7 @@ fn is_id(run: &str) -> bool {
     let digits = run.bytes().filter(u8::is_ascii_digit).count();
     (run.len() >= 7 && is_hex(run))
         || run.strip_prefix("0x").is_some_and(|rest| !rest.is_empty() && is_hex(rest))
-        || (run.len() >= 16 && digits >= 2 && digits < run.len())
+        || (run.len() >= 16 && digits >= 2)
 }
 
 fn start_of(line: &str) -> &str {
