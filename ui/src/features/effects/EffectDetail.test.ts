@@ -113,6 +113,24 @@ describe("a suggested effect", () => {
       expect(asked).toContain(word);
   });
 
+  test("a close says its reason and its account, and is sent on yes", async () => {
+    shown = effect({
+      class: "close_issue",
+      title: "Close octo/app#12",
+      content: "",
+      head: null,
+      facts: [{ name: "As", value: "not planned" }],
+    });
+    await at("effect/3");
+    await fireEvent.click(await screen.findByTestId("effect-send"));
+    const asked = (await screen.findByTestId("confirm")).textContent ?? "";
+    for (const word of ["As not planned", "Account octo"]) {
+      expect(asked.replace(/\s+/g, " ")).toContain(word);
+    }
+    await fireEvent.click(screen.getByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("effect_send")).toEqual([{ id: 3, hash: "e7a1" }]));
+  });
+
   test("a push whose patch cannot be read says so and cannot be sent", async () => {
     shown = effect({
       class: "push_fix",
