@@ -4,6 +4,7 @@ import App from "./App.svelte";
 import type { EntryView } from "./api/generated/EntryView";
 import type { Status } from "./api/generated/Status";
 import { marked } from "./features/inbox/inbox.svelte";
+import { Refusal } from "./host";
 import { notices } from "./lib/notices.svelte";
 import { prefer } from "./lib/prefs.svelte";
 import { router } from "./lib/route.svelte";
@@ -104,6 +105,86 @@ describe("the window", () => {
     await vi.waitFor(() => {
       for (const word of words) expect(foot.textContent).toContain(word);
     });
+  });
+
+  test("says every reason, also several of one kind", async () => {
+    const reason = (message: string) => ({ code: "config_warning", message, hint: null });
+    host.answers.status = () => ({
+      ...STATUS,
+      reasons: [reason("unknown key `revew`"), reason("unknown key `engin`")],
+    });
+    await inbox();
+    const foot = screen.getByRole("region", { name: "Runtime" });
+    await vi.waitFor(() => {
+      for (const word of ["revew", "engin"]) expect(foot.textContent).toContain(word);
+    });
+  });
+
+  test("says in the foot that what it shows is old when the core answers no more", async () => {
+    await inbox();
+    const foot = screen.getByRole("region", { name: "Runtime" });
+    await vi.waitFor(() => expect(foot.textContent).toContain("Running"));
+    host.answers.status = () => {
+      throw new Refusal({ code: "store", message: "the store is closed", hint: null });
+    };
+    host.say("status");
+    await vi.waitFor(() => expect(foot.textContent).toContain("the store is closed"));
+    expect(foot.textContent).toContain("No answer");
+    expect(foot.textContent).not.toContain("Running");
+    expect(foot.textContent).toContain("$2.14 of $10 today");
+    host.answers.status = () => STATUS;
+    await fireEvent.click(screen.getByTestId("foot-retry"));
+    await vi.waitFor(() => expect(foot.textContent).toContain("Running"));
+    expect(foot.textContent).not.toContain("No answer");
+  });
+
+  test("Done and Snooze on the open card are about that card, whatever is selected", async () => {
+    kept = [entry(3), entry(2), entry(1)];
+    host.answers.review_show = ({ id }) => review({ id, state: "published" });
+    render(App);
+    await screen.findByTestId("entry-3");
+    for (const id of [3, 2]) {
+      await fireEvent.click(screen.getByTestId(`entry-${id}`));
+      await vi.waitFor(() => expect(location.hash).toBe(`#/review/${id}`));
+      await type("x");
+    }
+    expect(screen.getByText(/2 selected/)).toBeTruthy();
+    await fireEvent.click(screen.getByTestId("entry-1"));
+    await vi.waitFor(() => expect(location.hash).toBe("#/review/1"));
+    host.calls.length = 0;
+    await fireEvent.click(await screen.findByTestId("snooze-open"));
+    await fireEvent.click(await screen.findByTestId("snooze-hour"));
+    const marks = (): unknown[] =>
+      host.asked("inbox_mark").filter((one) => !JSON.stringify(one).includes('"read"'));
+    await vi.waitFor(() => expect(marks()).toHaveLength(1));
+    expect(marks()).toMatchObject([{ id: 1, action: { action: "snooze" } }]);
+    expect(screen.getByText(/2 selected/)).toBeTruthy();
+    await fireEvent.click(screen.getByTestId("entry-2"));
+    await fireEvent.click(await screen.findByTestId("done"));
+    await vi.waitFor(() => expect(marks()).toHaveLength(2));
+    expect(marks()[1]).toEqual({ id: 2, action: { action: "done" } });
+  });
+
+  test("a snooze is of what its dialog was opened for, whatever is open by then", async () => {
+    await inbox();
+    await fireEvent.click(screen.getByTestId("entry-2"));
+    await vi.waitFor(() => expect(location.hash).toBe("#/review/2"));
+    await type("h");
+    await screen.findByTestId("snooze");
+    // A notification is clicked while the dialog stands.
+    router.go({ page: "inbox", open: { kind: "review", id: 1 } });
+    await vi.waitFor(() => expect(location.hash).toBe("#/review/1"));
+    await fireEvent.click(screen.getByTestId("snooze-hour"));
+    await vi.waitFor(() =>
+      expect(host.asked("inbox_mark")).toContainEqual(
+        expect.objectContaining({ id: 2, action: expect.objectContaining({ action: "snooze" }) }),
+      ),
+    );
+    expect(JSON.stringify(host.asked("inbox_mark"))).not.toContain(
+      '"id":1,"action":{"action":"snooze"',
+    );
+    // What is open by then stays open.
+    expect(location.hash).toBe("#/review/1");
   });
 
   test("j previews the next entry, Enter opens and reads it", async () => {
