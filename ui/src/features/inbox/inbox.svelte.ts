@@ -206,6 +206,16 @@ export class Inbox {
     this.selected = next;
   }
 
+  /** The selected entries that are still there. */
+  readonly picked: EntryView[] = $derived(
+    [...this.selected].flatMap((id) => this.entries.get(id) ?? []),
+  );
+
+  unselect(entries: EntryView[]): void {
+    const gone = new Set(entries.map((entry) => entry.id));
+    this.selected = new Set([...this.selected].filter((id) => !gone.has(id)));
+  }
+
   clearSelection(): void {
     this.selected = new Set();
   }
