@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use steward_core::api::error::ApiError;
 use steward_core::api::views::Status;
 use steward_core::store::{Durability, StoreError, notices};
 use tauri::{AppHandle, Manager};
@@ -30,18 +31,38 @@ pub async fn quit(app: &AppHandle) {
 
 /// Quits, and asks first when a review would be cut off.
 pub async fn ask_and_quit(app: &AppHandle) {
-    let under_way = match app.state::<Host>().ask::<Status>("status", nothing()).await {
-        Ok(status) if status.is_holder => status.open_reviews,
-        Ok(_) | Err(_) => 0,
-    };
-    let sentence = match under_way {
-        0 => return quit(app).await,
-        1 => "1 review is under way. It ends when Steward quits.".to_owned(),
-        many => format!("{many} reviews are under way. They end when Steward quits."),
-    };
+    let status = app.state::<Host>().ask::<Status>("status", nothing()).await;
+    let Some(sentence) = under_way(&status) else { return quit(app).await };
     if ask(app, sentence, ["Quit", "Keep running"]).await == Some(0) {
         quit(app).await;
     }
+}
+
+/// What quitting would cut off; nothing where nothing is, or another process does it.
+pub fn under_way(status: &Result<Status, ApiError>) -> Option<String> {
+    let status = match status {
+        Ok(status) if status.is_holder => status,
+        Ok(_) => return None,
+        Err(error) => {
+            return Some(format!(
+                "Whether something is under way could not be read ({}). What is, ends when Steward quits.",
+                error.message
+            ));
+        }
+    };
+    let many = |n: u32, one: &str| match n {
+        0 => None,
+        1 => Some(format!("1 {one}")),
+        n => Some(format!("{n} {one}s")),
+    };
+    let parts: Vec<String> =
+        [many(status.open_reviews, "review"), many(status.engine_tasks, "task of the engine")]
+            .into_iter()
+            .flatten()
+            .collect();
+    let sum = status.open_reviews.saturating_add(status.engine_tasks);
+    let ends = if sum == 1 { "is under way. It ends" } else { "are under way. They end" };
+    (!parts.is_empty()).then(|| format!("{} {ends} when Steward quits.", parts.join(" and ")))
 }
 
 /// Without a tray a closed window cannot be found again by eye: the person decides.

@@ -1,6 +1,7 @@
 //! The icon in the tray: how things stand, and the few things one does without the window.
 
 use std::panic::AssertUnwindSafe;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::json;
 use steward_core::api::error::ApiError;
@@ -9,6 +10,7 @@ use tauri::image::Image;
 use tauri::menu::{MenuBuilder, MenuEvent, MenuItem};
 use tauri::tray::{MouseButton, MouseButtonState, TrayIcon, TrayIconBuilder, TrayIconEvent};
 use tauri::{AppHandle, Manager, include_image};
+use tauri_plugin_dialog::{DialogExt, MessageDialogKind};
 
 use crate::host::{Host, nothing};
 use crate::links::Target;
@@ -23,6 +25,8 @@ struct Tray {
     icon: TrayIcon,
     state: MenuItem<tauri::Wry>,
     pause: MenuItem<tauri::Wry>,
+    /// What the menu says now: a click means what was read there.
+    says_resume: AtomicBool,
 }
 
 /// What the icon says.
@@ -75,7 +79,7 @@ fn make(app: &AppHandle) -> tauri::Result<Tray> {
             }
         })
         .build(app)?;
-    Ok(Tray { icon, state, pause })
+    Ok(Tray { icon, state, pause, says_resume: AtomicBool::new(false) })
 }
 
 fn chosen(app: &AppHandle, event: MenuEvent) {
@@ -95,15 +99,22 @@ fn chosen(app: &AppHandle, event: MenuEvent) {
 
 async fn turn_pause(app: &AppHandle) {
     let host = app.state::<Host>();
-    let turned = match host.ask::<Status>("status", nothing()).await {
-        Ok(status) if status.paused.is_some() => host.call("resume", nothing()).await,
-        Ok(_) => host.call("pause", json!({ "why": "from the tray" })).await,
-        Err(error) => Err(error),
+    let resumes = app.try_state::<Tray>().is_some_and(|tray| tray.says_resume.load(Ordering::Acquire));
+    let turned = match resumes {
+        true => host.call("resume", nothing()).await,
+        false => host.call("pause", json!({ "why": "from the tray" })).await,
     };
+    refresh(app).await;
     if let Err(error) = turned {
         tracing::warn!(message = error.message, "pause was not turned");
+        let title = if resumes { "Not resumed" } else { "Not paused" };
+        let body = match &error.hint {
+            Some(hint) => format!("{}: {hint}", error.message),
+            None => error.message.clone(),
+        };
+        // Who clicked there may see no window.
+        app.dialog().message(body).title(title).kind(MessageDialogKind::Error).show(|_| {});
     }
-    refresh(app).await;
 }
 
 /// Shows how things stand now.
@@ -117,7 +128,11 @@ pub async fn refresh(app: &AppHandle) {
         Look::Degraded => DEGRADED,
         Look::Paused => PAUSED,
     };
-    let is_paused = status.as_ref().is_ok_and(|status| status.paused.is_some());
+    // A state that cannot be read leaves the word as it was.
+    if let Ok(status) = &status {
+        tray.says_resume.store(status.paused.is_some(), Ordering::Release);
+    }
+    let is_paused = tray.says_resume.load(Ordering::Acquire);
     let count = status.map_or(0, |status| status.inbox_unread);
     let shown = tray
         .icon
@@ -150,10 +165,10 @@ fn say(status: &Result<Status, ApiError>) -> (Look, String) {
                 1 => "1 entry waits for you".to_owned(),
                 many => format!("{many} entries wait for you"),
             };
-            let running = match status.open_reviews {
+            let running = match status.open_reviews.saturating_add(status.engine_tasks) {
                 0 => String::new(),
-                1 => ", 1 review is under way".to_owned(),
-                many => format!(", {many} reviews are under way"),
+                1 => ", 1 agent is at work".to_owned(),
+                many => format!(", {many} agents are at work"),
             };
             (look, waiting + &running)
         }
@@ -168,7 +183,7 @@ mod tests {
     fn status(change: impl FnOnce(&mut serde_json::Value)) -> Result<Status, ApiError> {
         let mut value = json!({
             "version": "0", "state": "running", "reasons": [], "holder": null, "isHolder": true, "lastTick": null,
-            "paused": null, "reviewEnabled": true, "openReviews": 0, "heldReviews": 0, "breakerOpen": false,
+            "paused": null, "reviewEnabled": true, "openReviews": 0, "heldReviews": 0, "engineTasks": 0, "breakerOpen": false,
             "inboxOpen": 0, "inboxUnread": 0, "tasks": 0, "now": "2026-11-30T00:00:00Z",
             "spend": { "todayUsd": 0.0, "monthUsd": 0.0, "dailyCapUsd": 1.0, "monthlyCapUsd": 1.0,
                        "unknownToday": 0, "tokensToday": 0, "exhausted": false },
@@ -187,7 +202,7 @@ mod tests {
             s["inboxUnread"] = 1.into();
             s["openReviews"] = 1.into();
         });
-        assert_eq!(say(&busy), (Look::Unread, "3 entries wait for you, 1 review is under way".to_owned()));
+        assert_eq!(say(&busy), (Look::Unread, "3 entries wait for you, 1 agent is at work".to_owned()));
         let bad = status(|s| {
             s["state"] = "degraded".into();
             s["inboxUnread"] = 4.into();
@@ -206,5 +221,30 @@ mod tests {
     fn a_core_that_did_not_open_says_why() {
         let error = Err(ApiError::new(ErrorCode::Store, "the database is damaged"));
         assert_eq!(say(&error), (Look::Degraded, "the database is damaged".to_owned()));
+    }
+
+    #[test]
+    fn quitting_asks_about_what_it_would_cut_off_and_where_that_is_not_known() {
+        let asked = |reviews: u32, tasks: u32| {
+            quit::under_way(&status(|s| {
+                s["openReviews"] = reviews.into();
+                s["engineTasks"] = tasks.into();
+            }))
+        };
+        assert_eq!(asked(0, 0), None);
+        assert_eq!(asked(1, 0).unwrap(), "1 review is under way. It ends when Steward quits.");
+        assert_eq!(asked(0, 1).unwrap(), "1 task of the engine is under way. It ends when Steward quits.");
+        assert_eq!(
+            asked(2, 1).unwrap(),
+            "2 reviews and 1 task of the engine are under way. They end when Steward quits."
+        );
+        let of_another = status(|s| {
+            s["isHolder"] = false.into();
+            s["openReviews"] = 1.into();
+        });
+        assert_eq!(quit::under_way(&of_another), None);
+        let unread =
+            quit::under_way(&Err(ApiError::new(ErrorCode::Store, "the database is damaged"))).unwrap();
+        assert!(unread.contains("could not be read (the database is damaged)"), "{unread}");
     }
 }

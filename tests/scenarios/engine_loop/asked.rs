@@ -2,10 +2,14 @@
 
 use chrono::Duration;
 use serde_json::{Value, json};
+use steward_core::api::error::ErrorCode;
 use steward_core::api::{Api, dispatch};
+use steward_core::lock::{HolderKind, RuntimeLock};
+use steward_core::loops::observer::standing;
+use steward_core::store::engine as engine_store;
 use steward_core::store::engine_tasks::{NewTask, What};
 use steward_rules::caller::Caller;
-use steward_rules::engine::hold::NotNow;
+use steward_rules::engine::hold::{NotNow, Round};
 use steward_rules::ids::Sha;
 use steward_rules::reading::{Cause, Why};
 use steward_rules::wording;
@@ -114,4 +118,60 @@ async fn a_try_reads_it_whole_at_once_and_is_taken_once() {
     den.desk.world.mark();
     den.later(Duration::seconds(5)).await;
     assert_eq!(den.desk.world.tally().requests, 0);
+}
+
+#[tokio::test]
+async fn a_run_is_taken_once_and_refused_while_a_tick_or_a_look_is_asked_for_or_under_way() {
+    let den = Den::new("mode: observe", CHECKS).await;
+    let api = Api::of(den.desk.ctx.clone(), Caller::Person);
+    let run = async || dispatch(&api, "engine_run", json!({})).await;
+    let refused = run().await.unwrap_err();
+    assert!(refused.message.contains("no runtime"), "{refused:?}");
+    den.tick().await;
+    let _held = RuntimeLock::take(&den.desk.home, HolderKind::Serve, den.desk.ctx.clock.now()).unwrap();
+    let id = den.id().await;
+    let store = &den.desk.ctx.store;
+    let stands = async |round: Round| {
+        store.write(Durability::Full, move |tx| engine_store::set_round(tx, id, round)).await.unwrap();
+    };
+    stands(Round::Active).await;
+    let refused = run().await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Refused, "a tick is under way: {refused:?}");
+    assert!(store.read(standing::asked).await.unwrap().is_none(), "and nothing was asked for");
+    stands(Round::Idle).await;
+    run().await.unwrap();
+    assert!(store.read(standing::asked).await.unwrap().is_some(), "GitHub is looked at");
+    assert_eq!(den.read(move |tx| engine_store::round(tx, id)).await, Round::Queued);
+    stands(Round::Idle).await;
+    let refused = run().await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Refused, "the look is asked for still: {refused:?}");
+    assert_eq!(den.read(move |tx| engine_store::round(tx, id)).await, Round::Idle, "and it is not stacked");
+}
+
+#[tokio::test]
+async fn what_only_a_person_mends_of_a_repository_degrades_the_whole() {
+    const PULL: &str = "GET /repos/{owner}/{repo}/pulls/{pull_number}";
+    let den = Den::new("mode: observe", CHECKS).await;
+    let pull = den.intake(101, "b");
+    den.well(&pull);
+    den.desk.world.when(PULL).always().answers(steward_github_double::Fault::Status(403));
+    den.tick().await;
+    let status = call(&den, "status", json!({})).await;
+    let reasons = status["reasons"].as_array().unwrap();
+    let of_repository = reasons.iter().find(|reason| reason["code"] == "repository");
+    let message = of_repository.unwrap_or_else(|| panic!("{status}"))["message"].as_str().unwrap();
+    assert!(message.starts_with(REPO) && status["state"] == "degraded", "{status}");
+}
+
+#[tokio::test]
+async fn a_reading_that_cannot_be_judged_is_told_with_its_reason() {
+    let den = Den::new("mode: observe", CHECKS).await;
+    let pull = den.intake(101, "b");
+    den.well(&pull);
+    den.tick().await;
+    let sql = format!("UPDATE observations SET body = '{{}}' WHERE number = {}", pull.number());
+    crate::store::beside(&den.desk.home).execute(&sql, []).unwrap();
+    let why = call(&den, "item_why", json!({ "item": format!("{REPO}#{}", pull.number()) })).await;
+    assert!(why["unread"].is_string() && why["readAt"].is_string(), "{why}");
+    assert_eq!(why["steps"].as_array().unwrap().len(), 0, "{why}");
 }

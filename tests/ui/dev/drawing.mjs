@@ -28,6 +28,7 @@ export const status = {
   paused: null,
   reviewEnabled: true,
   openReviews: 2,
+  engineTasks: 0,
   heldReviews: 1,
   breakerOpen: false,
   inboxOpen: 6,

@@ -140,6 +140,7 @@ export function why(number) {
     item: found,
     mode: "suggest",
     readAt: before(2),
+    unread: null,
     steps: (found.kind === "issue" ? [] : STEPS).map(([step, state, message]) => ({
       step,
       state,

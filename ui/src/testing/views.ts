@@ -134,6 +134,7 @@ export function status(change: Partial<Status> = {}): Status {
     paused: null,
     reviewEnabled: true,
     openReviews: 0,
+    engineTasks: 0,
     heldReviews: 2,
     breakerOpen: false,
     inboxOpen: 2,

@@ -6,7 +6,7 @@ use chrono::{DateTime, Utc};
 use clap::{Args, Subcommand};
 use steward_core::api::error::{ApiError, ErrorCode};
 use steward_core::api::requests::{ItemBy, ItemList, Simulate};
-use steward_core::api::views::{ItemKind, ItemPage, ItemView, SimulationView, StepState, WhyView};
+use steward_core::api::views::{ItemEnd, ItemKind, ItemPage, ItemView, SimulationView, StepState, WhyView};
 use steward_core::api::{Api, engine, tries};
 use steward_rules::ids::PullRef;
 
@@ -126,8 +126,31 @@ fn render_why(found: &WhyView, now: DateTime<Utc>, out: &Output) -> String {
     if let Some(commit) = &item.head {
         head.row(["head".to_owned(), commit.clone()]);
     }
+    if let Some(ended) = item.ended {
+        let word = match ended {
+            ItemEnd::Merged => "merged",
+            ItemEnd::Closed => "closed",
+        };
+        head.row(["ended".to_owned(), word.to_owned()]);
+    }
+    if item.stuck {
+        head.row([
+            out.paint(Tone::Bad, "stuck"),
+            "it waits for a person, or for `steward items try`".to_owned(),
+        ]);
+    }
+    if item.attempts > 0 || item.next_attempt_at.is_some() {
+        let next = item.next_attempt_at.map(|at| format!(", next not before {}", moment(at)));
+        head.row(["attempts".to_owned(), format!("{}{}", item.attempts, next.unwrap_or_default())]);
+    }
+    if let Some(asked) = item.asked_at {
+        head.row(["try".to_owned(), format!("asked for {}, the next tick takes it up", age(now, asked))]);
+    }
     let read = found.read_at.map_or_else(|| "never".to_owned(), |at| age(now, at));
     head.row(["read whole".to_owned(), read]);
+    if let Some(why) = &found.unread {
+        head.row(["the reading".to_owned(), format!("cannot be used: {why}; the next look reads it anew")]);
+    }
     if let Some(evidence) = &item.evidence {
         head.row(["last evidence".to_owned(), evidence.lines().last().unwrap_or_default().to_owned()]);
     }
@@ -146,7 +169,7 @@ fn render_why(found: &WhyView, now: DateTime<Utc>, out: &Output) -> String {
             .evidence
             .iter()
             .map(|shown| {
-                let at = shown.at.map(|at| format!(" at {}", at.format("%Y-%m-%d %H:%M:%S UTC")));
+                let at = shown.at.map(|at| format!(" at {}", moment(at)));
                 format!("{}: {}{}", shown.name, shown.value, at.unwrap_or_default())
             })
             .collect();
@@ -154,13 +177,17 @@ fn render_why(found: &WhyView, now: DateTime<Utc>, out: &Output) -> String {
             step.step.clone(),
             state,
             step.message.clone().unwrap_or_default(),
-            step.not_before.map(|at| at.format("%H:%M:%S UTC").to_string()).unwrap_or_default(),
+            step.not_before.map(moment).unwrap_or_default(),
             evidence.join("; "),
         ]);
     }
     text.push('\n');
     text.push_str(&table.render());
     text
+}
+
+fn moment(at: DateTime<Utc>) -> String {
+    at.format("%Y-%m-%d %H:%M:%S UTC").to_string()
 }
 
 fn render_simulation(found: &SimulationView) -> String {

@@ -7,7 +7,7 @@ use clap::CommandFactory;
 use steward_core::api::error::ApiError;
 use steward_core::api::requests::{Nothing, Why};
 use steward_core::api::views::{
-    AgentView, CheckView, ObserverState, ObserverView, RuntimeState, SpendView, Status,
+    AgentView, CheckView, ObserverState, ObserverView, RuntimeState, SpendView, Status, StewardStatus,
 };
 use steward_core::api::{Api, system as api_system};
 use steward_core::home::Home;
@@ -63,7 +63,37 @@ fn render_status(s: &Status, out: &Output) -> String {
     if let Some(line) = observer_line(&s.observer, s.now) {
         table.row(["github".to_owned(), line]);
     }
+    if let Some(engine) = &s.steward {
+        table.row(["engine".to_owned(), engine_line(engine, s.engine_tasks)]);
+        for stuck in &engine.stuck {
+            let last =
+                stuck.evidence.as_deref().and_then(|text| text.lines().last()).unwrap_or("no evidence");
+            let times = match stuck.failures {
+                0 => String::new(),
+                1 => " after 1 try".to_owned(),
+                many => format!(" after {many} tries"),
+            };
+            table.row([
+                out.paint(Tone::Bad, "stuck"),
+                format!("{}#{}{times}: {last}", stuck.repo, stuck.number),
+            ]);
+        }
+    }
     table.render()
+}
+
+/// What the engine follows, what runs, and whether agents can be started (engine.md 16).
+fn engine_line(engine: &StewardStatus, running: u32) -> String {
+    let count = |n: usize, one: &str| if n == 1 { format!("1 {one}") } else { format!("{n} {one}s") };
+    let mut text = format!("{} followed, {} stuck", count(engine.items.len(), "item"), engine.stuck.len());
+    if running > 0 {
+        text += &format!(", {running} at work");
+    }
+    match &engine.boundary.reason {
+        None => text += "; the boundary is ready",
+        Some(why) => text += &format!("; no agent is started: {why}"),
+    }
+    text
 }
 
 /// What the observer does; nothing while no repository is watched.

@@ -29,6 +29,10 @@ holder: HolderView | null,
  */
 isHolder: boolean, lastTick: string | null, paused: PauseView | null, reviewEnabled: boolean, openReviews: number, heldReviews: number, 
 /**
+ * Tasks of the engine that run now.
+ */
+engineTasks: number, 
+/**
  * Automatic reviews wait for a manual one since three in a row crashed or timed out.
  */
 breakerOpen: boolean, inboxOpen: number, inboxUnread: number, tasks: number, spend: SpendView, observer: ObserverView, 

@@ -13,4 +13,8 @@ mode: string,
 /**
  * When what is judged here was read whole; absent when it never was.
  */
-readAt: string | null, steps: Array<ConditionView>, };
+readAt: string | null, 
+/**
+ * Why that reading cannot be judged, where it cannot.
+ */
+unread: string | null, steps: Array<ConditionView>, };

@@ -81,6 +81,7 @@ beforeEach(() => {
         item: found,
         mode: "suggest",
         readAt: AT,
+        unread: null,
         steps: [
           {
             step: "open",

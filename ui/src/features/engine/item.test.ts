@@ -62,7 +62,7 @@ beforeEach(() => {
       more: false,
     }),
     inbox_mark: () => ({ ...entry, state: "done" }),
-    item_why: () => ({ item: shown, mode, readAt: AT, steps }),
+    item_why: () => ({ item: shown, mode, readAt: AT, unread: null, steps }),
     item_try: () => {
       shown = { ...shown, askedAt: AT };
       return shown;
@@ -134,7 +134,7 @@ test("what was asked for stays in sight until the core has answered anew", async
   await screen.findByTestId("try-asked");
   await vi.waitFor(() => expect(host.asked("item_why").length).toBeGreaterThan(1));
   expect(screen.queryByTestId("try-asked")).not.toBeNull();
-  answer({ item: { ...old, askedAt: null }, mode, readAt: AT, steps });
+  answer({ item: { ...old, askedAt: null }, mode, readAt: AT, unread: null, steps });
   await vi.waitFor(() => expect(screen.queryByTestId("try-asked")).toBeNull());
 });
 

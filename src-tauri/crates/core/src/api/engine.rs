@@ -7,6 +7,7 @@ use steward_rules::engine::merge::assess;
 use steward_rules::engine::policy::Policy;
 use steward_rules::engine::{checks, why};
 use steward_rules::ids::{PullNumber, PullRef, RepoName};
+use steward_rules::observing::ObserverState;
 use steward_rules::reading::Reading;
 use steward_rules::wording::{engine as words, items as say};
 
@@ -17,6 +18,7 @@ use super::{Api, convert, views as v};
 use crate::config::{self, Config, Repository, Severity};
 use crate::loops::effects::powers;
 use crate::loops::engine::{is_on, memory};
+use crate::loops::observer::standing;
 use crate::sandbox::Boundary;
 use crate::store::engine::{self, RepoRow};
 use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
@@ -53,10 +55,14 @@ fn all(tx: &ReadTx<'_>, config: &Config, only: Option<&RepoName>) -> Result<Vec<
 /// Everything that is followed in a repository: pull requests first, by number.
 fn of_repository(tx: &ReadTx<'_>, row: &RepositoryRow) -> Result<Vec<v::ItemView>, StoreError> {
     let mut found = Vec::new();
+    let (titles, mut waits) = (engine_items::titles(tx, row.id)?, engine_tasks::waits_of(tx, row.id)?);
     for kept in engine_items::open_of(tx, row.id)? {
-        let title = title(tx, row, kept.kind, kept.number)?;
+        let called = (kept.kind, kept.number);
+        let title = titles.get(&called).map(|title| convert::line(title.as_data())).unwrap_or_default();
         match kept.row {
-            Reading::Known { value } if value.ended.is_none() => found.push(shown(tx, row, &value, title)?),
+            Reading::Known { value } if value.ended.is_none() => {
+                found.push(shown(row, &value, title, waits.remove(&called)));
+            }
             Reading::Known { .. } => {}
             Reading::Unread { why } => {
                 let mut item = ItemRow::fresh(kept.kind, kept.number, tx.now());
@@ -119,18 +125,12 @@ fn view(row: &RepositoryRow, item: &ItemRow, title: String) -> v::ItemView {
 }
 
 /// An item with what its task waits for, when one is queued.
-fn shown(
-    tx: &ReadTx<'_>,
-    row: &RepositoryRow,
-    item: &ItemRow,
-    title: String,
-) -> Result<v::ItemView, StoreError> {
+fn shown(row: &RepositoryRow, item: &ItemRow, title: String, waits: Option<String>) -> v::ItemView {
     let mut shown = view(row, item, title);
-    let task = engine_tasks::open_of(tx, row.id, item.kind, item.number)?;
-    if let Some(why) = task.and_then(|task| task.waits) {
+    if let Some(why) = waits {
         shown.message = convert::line(&say::waits(&shown.message, &why));
     }
-    Ok(shown)
+    shown
 }
 
 /// The item of `owner/repo#n`, and the repository it is in.
@@ -197,20 +197,25 @@ pub async fn why(api: &Api, request: ItemBy) -> Result<v::WhyView, ApiError> {
             let title = title(tx, &row, kind, asked.number)?;
             let powers = powers::read(tx, &config)?;
             let mode = powers.in_force.of(&asked.host, &asked.repository.name).mode();
+            let task = engine_tasks::open_of(tx, row.id, kind, asked.number)?;
             let mut shown = v::WhyView {
-                item: shown(tx, &row, &item, title)?,
+                item: shown(&row, &item, title, task.and_then(|task| task.waits)),
                 mode: mode.as_str().to_owned(),
                 read_at: None,
+                unread: None,
                 steps: Vec::new(),
             };
             if kind == ItemKind::Issue {
                 return Ok(shown);
             }
-            let kept = observations::pull(tx, row.id, asked.number)?;
-            let Some((Reading::Known { value: mut seen }, read_at)) =
-                kept.map(|kept| (kept.seen, kept.read_at))
-            else {
-                return Ok(shown);
+            let Some(kept) = observations::pull(tx, row.id, asked.number)? else { return Ok(shown) };
+            shown.read_at = Some(kept.read_at);
+            let mut seen = match kept.seen {
+                Reading::Known { value } => value,
+                Reading::Unread { why } => {
+                    shown.unread = Some(convert::line(&why.detail));
+                    return Ok(shown);
+                }
             };
             if let Some(moved) = item.compare.as_ref().filter(|moved| moved.head == seen.head.sha) {
                 seen.compare = moved.compare.clone();
@@ -218,7 +223,6 @@ pub async fn why(api: &Api, request: ItemBy) -> Result<v::WhyView, ApiError> {
             let policy = powers.policy(&asked.host, &asked.repository);
             let number = PullNumber(asked.number);
             let memory = memory::of_pull(tx, &policy, &asked.host, &asked.repository.name, number)?;
-            shown.read_at = Some(read_at);
             shown.steps = why::table(&seen, &memory, &policy, tx.now()).into_iter().map(condition).collect();
             Ok(shown)
         })
@@ -254,12 +258,13 @@ fn condition(
     }
 }
 
-/// Calls for a tick of every repository; refused while one is queued or active.
+/// Calls for a look at GitHub and, while the engine is on, a tick of every repository behind it; refused
+/// while one is asked for or under way (engine.md 16).
 pub async fn run_now(api: &Api, _: Nothing) -> Result<v::Done, ApiError> {
     let config = api.context().config();
-    if !is_on(&config) {
-        return Err(ApiError::new(ErrorCode::Refused, "the engine is switched off")
-            .hint("set engine.enabled in config.yaml"));
+    if config.repositories.is_empty() {
+        return Err(ApiError::new(ErrorCode::Refused, "no repository is watched")
+            .hint("`steward repo add owner/name` adds one"));
     }
     if !api.is_served() {
         return Err(ApiError::new(ErrorCode::Refused, "no runtime is there to run it")
@@ -267,20 +272,29 @@ pub async fn run_now(api: &Api, _: Nothing) -> Result<v::Done, ApiError> {
     }
     api.store()
         .write(Durability::Full, move |tx| -> Result<_, ApiError> {
+            let queued = || {
+                ApiError::new(ErrorCode::Refused, "a run is asked for or under way already")
+                    .hint("wait for it; `steward status` shows when it is done")
+            };
             let mut rows = Vec::new();
-            for one in &config.repositories {
+            for one in config.repositories.iter().filter(|_| is_on(&config)) {
                 rows.extend(repositories::find(tx, config.host_of(one), &one.name)?);
             }
             for row in &rows {
                 if !takes_run(engine::round(tx, row.id)?) {
-                    return Err(ApiError::new(ErrorCode::Refused, "a run is queued or active already"));
+                    return Err(queued());
                 }
+            }
+            if standing::current(tx)?.state == ObserverState::Looking || !standing::ask(tx)? {
+                return Err(queued());
             }
             for row in &rows {
                 engine::set_round(tx, row.id, Round::Queued)?;
             }
-            tx.topic(engine::CALLED)?;
-            Ok(v::Done { message: "the engine judges everything now".to_owned() })
+            if !rows.is_empty() {
+                tx.topic(engine::CALLED)?;
+            }
+            Ok(v::Done { message: "GitHub is looked at, and everything is judged".to_owned() })
         })
         .await
 }

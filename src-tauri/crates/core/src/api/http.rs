@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::error::{ApiError, ErrorCode};
 use super::requests::Nothing;
 use super::views::RuntimeState;
-use super::{Api, board, system};
+use super::{Api, engine, system};
 use crate::home::Home;
 
 /// Connections that are served at once; the next one waits.
@@ -96,7 +96,11 @@ async fn serve(api: Arc<Api>, listener: TcpListener, address: SocketAddr, stop: 
                 continue;
             }
         };
-        let Ok(place) = Arc::clone(&room).acquire_owned().await else { break };
+        let place = tokio::select! {
+            () = stop.cancelled() => break,
+            place = Arc::clone(&room).acquire_owned() => place,
+        };
+        let Ok(place) = place else { break };
         let (api, stop) = (Arc::clone(&api), stop.clone());
         open.spawn(async move {
             let _place = place;
@@ -176,7 +180,7 @@ async fn run(api: &Api, headers: &HeaderMap) -> Response<Full<Bytes>> {
         }
         Ok(_) => {}
     }
-    match board::observe_now(api, Nothing {}).await {
+    match engine::run_now(api, Nothing {}).await {
         Ok(_) => answer(StatusCode::ACCEPTED, &json!({ "accepted": true })),
         Err(error) if error.code == ErrorCode::Refused => {
             answer(StatusCode::CONFLICT, &json!({ "error": error }))

@@ -6,19 +6,23 @@ use steward_rules::caller::Caller;
 
 use super::error::{ApiError, ErrorCode};
 use super::requests::{Nothing, Why};
-use super::{Api, views as v};
+use super::{Api, convert, views as v};
 use crate::clock::{Clock, SystemClock};
-use crate::config::{Role, Severity, seats};
+use crate::config::{Config, Role, Severity, seats};
 use crate::home::Home;
 use crate::keychain::{AGENT, KeyringState};
 use crate::lock::{self, HolderKind};
 use crate::loops::effects::powers;
+use crate::loops::engine::is_on;
 use crate::loops::review::breaker;
 use crate::loops::{pause as pausing, seat, supervisor};
 use crate::sandbox::{self, Boundary, CheckId, CheckOutcome};
 use crate::store::inbox::{self as store_inbox, EntryState};
 use crate::store::spending;
-use crate::store::{Mode, StoreError, backup as store_backup, doctor::CheckState, health, reviews, tasks};
+use crate::store::{
+    Mode, ReadTx, StoreError, backup as store_backup, doctor::CheckState, engine, engine_tasks, health,
+    repositories, reviews, tasks,
+};
 use crate::{agent, config};
 
 /// How long the status tells of a recovery.
@@ -42,12 +46,28 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
                 supervisor::last_tick(tx)?,
                 health::last_recovery(tx)?,
                 powers::spend(tx, &in_force.config)?,
+                of_repositories(tx, &in_force.config)?,
+                engine_tasks::running(tx)?,
             ))
         })
         .await?;
-    let (paused, open_reviews, held_reviews, breaker_open, inbox, tasks, spent, tick, recovered, caps) = read;
+    let (
+        paused,
+        open_reviews,
+        held_reviews,
+        breaker_open,
+        inbox,
+        tasks,
+        spent,
+        tick,
+        recovered,
+        caps,
+        faults,
+        work,
+    ) = read;
     let holder = lock::holder(api.home()).ok().flatten();
-    let mut reasons = reasons(api, &loaded);
+    let mut reasons = reasons(api, &loaded).await;
+    reasons.extend(faults);
     reasons.extend(super::accounts::reasons(api, &loaded.config).await?);
     if let Some(recovery) = recovered.filter(|r| api.now() - r.at < RECOVERY_SHOWN) {
         reasons.push(v::StatusReason {
@@ -82,10 +102,11 @@ pub async fn status(api: &Api, _: Nothing) -> Result<v::Status, ApiError> {
             since: h.started,
         }),
         last_tick: tick,
-        paused: paused.map(|p| v::PauseView { why: super::convert::line(&p.why), since: p.since }),
+        paused: paused.map(|p| v::PauseView { why: convert::line(&p.why), since: p.since }),
         review_enabled: loaded.config.review.enabled,
         open_reviews,
         held_reviews,
+        engine_tasks: work,
         breaker_open,
         inbox_open: inbox.total,
         inbox_unread: inbox.unread,
@@ -106,8 +127,38 @@ fn kind_word(kind: HolderKind) -> &'static str {
     }
 }
 
+/// What of the configuration keeps watched repositories from being read or acted on: it does not pass by
+/// itself (engine.md 4.6 and 18).
+fn of_repositories(tx: &ReadTx<'_>, config: &Config) -> Result<Vec<v::StatusReason>, StoreError> {
+    let mut reasons = Vec::new();
+    for one in &config.repositories {
+        let Some(row) = repositories::find(tx, config.host_of(one), &one.name)? else { continue };
+        let seen = row.fault.filter(|fault| does_not_pass(&fault.slug)).map(|f| (f.detail, f.hint));
+        let of_engine = match is_on(config) {
+            true => engine::get(tx, row.id)?.fault.map(|fault| (fault.detail, String::new())),
+            false => None,
+        };
+        reasons.extend(seen.or(of_engine).map(|(detail, hint)| v::StatusReason {
+            code: "repository".to_owned(),
+            message: format!("{}: {}", row.name, convert::line(&detail)),
+            hint: Some(convert::line(&hint)).filter(|hint| !hint.is_empty()),
+        }));
+    }
+    Ok(reasons)
+}
+
+/// True for a fault that only a person mends. A token that is refused is its account's reason.
+fn does_not_pass(slug: &str) -> bool {
+    matches!(slug, "forbidden" | "not_found" | "moved" | "gone" | "replaced")
+}
+
+/// True when something is switched on that starts agents, which needs a boundary (engine.md 13).
+fn starts_agents(config: &Config) -> bool {
+    config.review.enabled || is_on(config)
+}
+
 /// Why the whole is less than it could be.
-fn reasons(api: &Api, loaded: &config::Loaded) -> Vec<v::StatusReason> {
+async fn reasons(api: &Api, loaded: &config::Loaded) -> Vec<v::StatusReason> {
     let mut reasons = Vec::new();
     let reason = |code: &str, message: String, hint: Option<&str>| v::StatusReason {
         code: code.to_owned(),
@@ -132,10 +183,10 @@ fn reasons(api: &Api, loaded: &config::Loaded) -> Vec<v::StatusReason> {
     if let Err(error) = api.context().git() {
         reasons.push(reason("git", error.to_string(), Some(error.hint())));
     }
-    if loaded.config.review.enabled
-        && let Boundary::None { reason: why } = api.context().boundary()
+    if starts_agents(&loaded.config)
+        && let Some(why) = super::engine::no_agent(api).await
     {
-        reasons.push(reason("boundary", format!("no agent is started: {why}"), Some("install bubblewrap")));
+        reasons.push(v::StatusReason { message: format!("no agent is started: {}", why.message), ..why });
     }
     reasons
 }

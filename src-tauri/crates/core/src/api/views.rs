@@ -57,6 +57,8 @@ view!(
         review_enabled: bool,
         open_reviews: u32,
         held_reviews: u32,
+        /// Tasks of the engine that run now.
+        engine_tasks: u32,
         /// Automatic reviews wait for a manual one since three in a row crashed or timed out.
         breaker_open: bool,
         inbox_open: u32,

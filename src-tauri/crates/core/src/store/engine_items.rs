@@ -1,5 +1,7 @@
 //! Every pull request and issue that the engine follows: class, next step, counters (engine.md 15).
 
+use std::collections::BTreeMap;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
@@ -132,6 +134,23 @@ pub struct KeptItem {
     pub kind: ItemKind,
     pub number: i64,
     pub row: Reading<ItemRow>,
+}
+
+/// The titles of everything in a repository that was ever open while it was watched.
+pub fn titles(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+) -> Result<BTreeMap<(ItemKind, i64), Untrusted>, StoreError> {
+    let found = tx.query_all(
+        "SELECT 'pr' AS kind, number, title FROM pulls WHERE repository = :repository
+         UNION ALL SELECT 'issue' AS kind, number, title FROM issues WHERE repository = :repository",
+        named_params! { ":repository": repository.0 },
+        |row| {
+            let title = Untrusted::new(row.get::<_, String>("title")?);
+            Ok(((sql::word(row, "kind")?, row.get("number")?), title))
+        },
+    )?;
+    Ok(found.into_iter().collect())
 }
 
 const COLUMNS: &str = "kind, number, class, class_reason, decision, state, not_before, last_action, last_action_at, head, head_since,

@@ -1,6 +1,6 @@
 //! Tasks of the engine: asked for, running, and how they ended (engine.md 9, 14, 15).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
@@ -251,6 +251,25 @@ pub fn of_item(
         named_params! { ":repository": repository.0, ":kind": sql::to_word(&kind)?, ":number": number },
         row,
     )
+}
+
+/// What the open tasks of a repository wait for, by item.
+pub fn waits_of(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+) -> Result<BTreeMap<(ItemKind, i64), String>, StoreError> {
+    let found = tx.query_all(
+        "SELECT kind, number, waits FROM engine_tasks
+         WHERE repository = :repository AND state <> 'ended' AND waits IS NOT NULL",
+        named_params! { ":repository": repository.0 },
+        |row| Ok(((sql::word(row, "kind")?, row.get("number")?), row.get("waits")?)),
+    )?;
+    Ok(found.into_iter().collect())
+}
+
+/// How many tasks run now.
+pub fn running(tx: &ReadTx<'_>) -> Result<u32, StoreError> {
+    tx.query_row("SELECT count(*) AS n FROM engine_tasks WHERE state = 'running'", [], |row| row.get("n"))
 }
 
 /// Every open task, the oldest first.

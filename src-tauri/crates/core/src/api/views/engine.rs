@@ -123,6 +123,8 @@ view!(
         mode: String,
         /// When what is judged here was read whole; absent when it never was.
         read_at: Option<DateTime<Utc>>,
+        /// Why that reading cannot be judged, where it cannot.
+        unread: Option<String>,
         steps: Vec<ConditionView>,
     }
 );
