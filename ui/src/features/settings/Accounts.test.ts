@@ -101,6 +101,25 @@ describe("signing in", () => {
     expect(screen.queryByTestId("sign-in-dialog")).toBeNull();
   });
 
+  test("whose answer comes after Esc closes no later dialog, and is said", async () => {
+    let signed = (): void => undefined;
+    host.signIn = (name) =>
+      new Promise((done) => {
+        signed = () => done(account({ host: name }));
+      }) as never;
+    render(Accounts);
+    await fireEvent.click(await screen.findByTestId("sign-in"));
+    await fireEvent.click(await screen.findByTestId("sign-in-clipboard"));
+    await fireEvent.click(screen.getByText("Cancel"));
+    await fireEvent.click(screen.getByTestId("sign-in"));
+    await screen.findByTestId("sign-in-dialog");
+    const before = host.asked("account_list").length;
+    signed();
+    await vi.waitFor(() => expect(toast()).toBe("Signed in as octo on github.com"));
+    expect(screen.getByTestId("sign-in-dialog")).toBeTruthy();
+    await vi.waitFor(() => expect(host.asked("account_list").length).toBeGreaterThan(before));
+  });
+
   test("that fails stays open and says the next step", async () => {
     host.signIn = () => {
       throw new Refusal({

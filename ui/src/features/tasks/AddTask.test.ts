@@ -1,6 +1,7 @@
-import { fireEvent, render, screen } from "@testing-library/svelte";
+import { cleanup, fireEvent, render, screen } from "@testing-library/svelte";
 import { beforeEach, expect, test, vi } from "vitest";
 import { Refusal } from "../../host";
+import { notices } from "../../lib/notices.svelte";
 import { type Script, script } from "../../testing/host";
 import { task } from "../../testing/views";
 import AddTask from "./AddTask.svelte";
@@ -44,5 +45,21 @@ test("a refusal stays with what was written", async () => {
   await write("octo/app#12");
   await fireEvent.click(confirm());
   expect((await screen.findByTestId("problem")).textContent).toContain("octo/app#12 is not there");
+  expect(onadded).not.toHaveBeenCalled();
+});
+
+test("a refusal that comes after the dialog was closed is said in passing", async () => {
+  let refuse = (): void => undefined;
+  host.answers.task_add = () =>
+    new Promise((_, no) => {
+      refuse = () => no(new Refusal({ code: "refused", message: "it is not there", hint: null }));
+    }) as never;
+  await write("octo/app#12");
+  await fireEvent.click(confirm());
+  cleanup();
+  refuse();
+  await vi.waitFor(() =>
+    expect(notices.toasts.at(-1)?.text).toBe("The task was not added: it is not there"),
+  );
   expect(onadded).not.toHaveBeenCalled();
 });
