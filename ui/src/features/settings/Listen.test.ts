@@ -39,6 +39,22 @@ test("the door is shut at first, opens at the chosen port, and says where it ans
   await vi.waitFor(() => expect(screen.queryByTestId("listen-address")).toBeNull());
 });
 
+test.each(["", "x", "70000", "1.5", "-1"])("a port of %j is refused at its field", async (text) => {
+  const shut = await screen.findByTestId("listen-switch");
+  const port = screen.getByTestId("listen-port");
+  await fireEvent.input(port, { target: { value: text } });
+  const says = screen.getByTestId("listen-port-says");
+  expect(says.textContent).toContain("a whole number from 0 to 65535");
+  expect(port.getAttribute("aria-invalid")).toBe("true");
+  await fireEvent.click(shut);
+  expect(host.asked("listen_set")).toEqual([]);
+  expect(document.activeElement).toBe(port);
+  await fireEvent.input(port, { target: { value: "0" } });
+  expect(says.textContent).not.toContain("whole number");
+  await fireEvent.click(shut);
+  await vi.waitFor(() => expect(host.asked("listen_set")).toEqual([{ on: true, port: 0 }]));
+});
+
 test("the token is copied by the shell alone, and a new one is asked about", async () => {
   await fireEvent.click(await screen.findByTestId("token-copy"));
   await vi.waitFor(() => expect(host.tokensCopied).toBe(1));
