@@ -140,6 +140,33 @@ describe("the inbox", () => {
   });
 });
 
+describe("a long section", () => {
+  test.each(["done", "snoozed", "saved"] as const)(
+    "that is %s is read to its end when it is unfolded, also with nothing open",
+    async (which) => {
+      kept = Array.from({ length: 450 }, (_, i) =>
+        entry(i + 1, {
+          state: which === "snoozed" ? "snoozed" : "done",
+          snoozeUntil: which === "snoozed" ? "2026-04-01T00:00:00Z" : null,
+          saved: which === "saved",
+        }),
+      );
+      host.say("inbox");
+      inbox.fold(which);
+      flushSync();
+      await settle();
+      const rows = (): number => inbox.items.filter((item) => item.kind === "entry").length;
+      expect(rows()).toBe(200);
+      for (const then of [400, 450, 450]) {
+        inbox.more();
+        flushSync();
+        await settle();
+        expect(rows()).toBe(then);
+      }
+    },
+  );
+});
+
 describe("what arrives", () => {
   test("is said politely, an incident at once, and what was there before is not said", async () => {
     notices.say("");

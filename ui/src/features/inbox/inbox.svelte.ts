@@ -79,7 +79,13 @@ type Lists = Record<InboxFilter, Resource<InboxPage>>;
 
 export class Inbox {
   query = $state("");
-  #wanted = $state(PAGE);
+  /** How much of each list is wanted. */
+  #wanted = $state<Record<InboxFilter, number>>({
+    open: PAGE,
+    saved: PAGE,
+    snoozed: PAGE,
+    done: PAGE,
+  });
   #lists: Lists;
   /** What was done but is not yet read back. */
   #ahead = $state.raw<ReadonlyMap<number, EntryView>>(new Map());
@@ -94,9 +100,10 @@ export class Inbox {
         (topic) => topic === "inbox",
         "keep",
       );
-    const folded = (id: SectionId) => (): number => (this.isFolded(id) ? 1 : this.#wanted);
+    const folded = (id: "saved" | "snoozed" | "done") => (): number =>
+      this.isFolded(id) ? 1 : this.#wanted[id];
     this.#lists = {
-      open: list("open", () => this.#wanted),
+      open: list("open", () => this.#wanted.open),
       saved: list("saved", folded("saved")),
       snoozed: list("snoozed", folded("snoozed")),
       done: list("done", folded("done")),
@@ -191,8 +198,11 @@ export class Inbox {
 
   /** The end of the list came into sight. */
   more(): void {
-    const open = this.#lists.open.data;
-    if (open?.more && open.entries.length >= this.#wanted) this.#wanted += PAGE;
+    for (const filter of Object.keys(this.#lists) as InboxFilter[]) {
+      if (filter !== "open" && this.isFolded(filter)) continue;
+      const page = this.#lists[filter].data;
+      if (page?.more && page.entries.length >= this.#wanted[filter]) this.#wanted[filter] += PAGE;
+    }
   }
 
   byTarget(target: string): EntryView | undefined {
