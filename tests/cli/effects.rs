@@ -11,6 +11,7 @@ use steward_core::store::inbox::{self, Kind, NewEntry};
 use steward_core::store::{Durability, Store, StoreError};
 use steward_github_double::World;
 use steward_kit::home::TestHome;
+use steward_kit::process::Running;
 use steward_kit::pty::{self, Ran};
 use steward_rules::ids::Sha;
 use steward_rules::outgoing::marker;
@@ -206,8 +207,7 @@ fn the_log_is_followed_line_by_line() {
     let desk = Desk::new("mode: suggest");
     desk.person(&["pause", "--why", "first"]).ok();
     let mut follow = pty::command(&desk.home, steward(), &["log", "--follow"], &[]);
-    let mut follow =
-        follow.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap();
+    let mut follow = Running::start(follow.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut lines = BufReader::new(follow.stdout.take().unwrap()).lines().map_while(Result::ok);
     assert!(lines.next().unwrap().contains("first"));
     desk.person(&["resume"]).ok();

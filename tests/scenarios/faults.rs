@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -18,6 +18,7 @@ use steward_core::store::notices::NoticeRow;
 use steward_core::store::reviews::{EndReason, ReviewState};
 use steward_core::store::tasks::RunState;
 use steward_core::store::{OpenOptions, Store, StoreError, reviews};
+use steward_kit::process::Running;
 use steward_rules::ids::ReviewId;
 use steward_rules::review::verdict::Verdict;
 
@@ -245,7 +246,7 @@ fn child_runtime() {
     });
 }
 
-fn spawn(home: &Home, fail: Option<&str>) -> Child {
+fn spawn(home: &Home, fail: Option<&str>) -> Running {
     let mut command = Command::new(std::env::current_exe().expect("this test"));
     command
         .args(["faults::child_runtime", "--exact", "--nocapture"])
@@ -255,10 +256,10 @@ fn spawn(home: &Home, fail: Option<&str>) -> Child {
     if let Some(step) = fail {
         command.env("STEWARD_FAIL", step);
     }
-    command.spawn().expect("started")
+    Running::start(&mut command)
 }
 
-fn shown_by(child: &mut Child) -> usize {
+fn shown_by(child: &mut Running) -> usize {
     let out = child.stdout.take().expect("piped");
     BufReader::new(out).lines().map_while(Result::ok).filter(|line| line.contains("shown ")).count()
 }

@@ -3,6 +3,7 @@
 use secrecy::{ExposeSecret, SecretString};
 use steward_core::keychain::{AGENT, Keychain, KeychainError, KeyringState, SecretSource};
 use steward_kit::dbus::{self, Keyring};
+use steward_kit::process::Running;
 
 /// Set in the copy of the test that runs inside the session.
 const INSIDE: &str = "STEWARD_TEST_INSIDE";
@@ -128,13 +129,13 @@ fn a_keyring_that_starts_later_is_seen_without_a_restart() {
         fresh().path(),
         async |keychain| {
             assert!(matches!(keychain.get(AGENT).await, Err(KeychainError::Absent(_))));
-            let mut daemon = std::process::Command::new("gnome-keyring-daemon")
-                .args(["--unlock", "--components=secrets", "--foreground"])
-                .stdin(std::process::Stdio::piped())
-                .stdout(std::process::Stdio::null())
-                .stderr(std::process::Stdio::null())
-                .spawn()
-                .unwrap();
+            let mut daemon = Running::start(
+                std::process::Command::new("gnome-keyring-daemon")
+                    .args(["--unlock", "--components=secrets", "--foreground"])
+                    .stdin(std::process::Stdio::piped())
+                    .stdout(std::process::Stdio::null())
+                    .stderr(std::process::Stdio::null()),
+            );
             std::io::Write::write_all(&mut daemon.stdin.take().unwrap(), b"pw\n").unwrap();
             let deadline = std::time::Instant::now() + std::time::Duration::from_secs(10);
             while keychain.state().await != KeyringState::Ready {

@@ -6,6 +6,7 @@ use std::process::{Command, Stdio};
 use chrono::Utc;
 use steward_core::home::Home;
 use steward_core::lock::{HolderKind, LockError, RuntimeLock, holder};
+use steward_kit::process::Running;
 
 use crate::store::fresh;
 
@@ -55,12 +56,12 @@ fn a_killed_holder_leaves_the_lock_free() {
         }
     }
     let (folder, home) = fresh();
-    let mut child = Command::new(std::env::current_exe().unwrap())
-        .args(["lock::a_killed_holder_leaves_the_lock_free", "--exact", "--nocapture"])
-        .env(CHILD, folder.path())
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = Running::start(
+        Command::new(std::env::current_exe().unwrap())
+            .args(["lock::a_killed_holder_leaves_the_lock_free", "--exact", "--nocapture"])
+            .env(CHILD, folder.path())
+            .stdout(Stdio::piped()),
+    );
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert!(lines.map_while(Result::ok).any(|line| line.contains("holding")));
     let found = holder(&home).unwrap().unwrap();

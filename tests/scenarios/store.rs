@@ -1,7 +1,7 @@
 //! The database: one file, one writer, many readers; what it promises when things go wrong.
 
 use std::io::{BufRead, BufReader};
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,7 @@ use steward_core::store::{
     Durability, Mode, OpenOptions, Store, StoreError, WriteTx, audit, migrate, outbox, retention, settings,
     sql,
 };
+use steward_kit::process::Running;
 
 pub(crate) fn clock() -> SharedClock {
     Arc::new(SystemClock)
@@ -56,15 +57,15 @@ fn add_one(tx: &WriteTx<'_>) -> Result<u64, StoreError> {
 }
 
 /// This test binary again, as `name`, with `STEWARD_TEST_CHILD` saying what it shall be.
-fn child(name: &str, word: &str, home: &Home) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args([&format!("store::{name}"), "--exact", "--nocapture"])
-        .env("STEWARD_TEST_CHILD", word)
-        .env("STEWARD_TEST_HOME", home.data_dir())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+fn child(name: &str, word: &str, home: &Home) -> Running {
+    Running::start(
+        Command::new(std::env::current_exe().unwrap())
+            .args([&format!("store::{name}"), "--exact", "--nocapture"])
+            .env("STEWARD_TEST_CHILD", word)
+            .env("STEWARD_TEST_HOME", home.data_dir())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null()),
+    )
 }
 
 fn as_child() -> Option<(String, Home)> {

@@ -7,6 +7,7 @@ pub mod dbus;
 pub mod git;
 pub mod home;
 pub mod model;
+pub mod process;
 pub mod pty;
 pub mod responses;
 pub mod tmux;

@@ -1,12 +1,13 @@
 //! `kill -9` at every step between wish and outcome: afterwards one comment is there and the journal says so.
 
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 
 use chrono::TimeDelta;
 use std::os::unix::process::ExitStatusExt;
 use steward_core::clock::SystemClock;
 use steward_core::lock::HolderKind;
 use steward_core::loops::supervisor::{Nowhere, Runtime};
+use steward_kit::process::Running;
 use steward_rules::guard::Patience;
 
 use super::*;
@@ -31,7 +32,7 @@ fn child_runtime() {
     });
 }
 
-fn spawn(office: &Office, fail: Option<&str>) -> Child {
+fn spawn(office: &Office, fail: Option<&str>) -> Running {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["effects::kill::child_runtime", "--exact", "--nocapture"])
@@ -41,7 +42,7 @@ fn spawn(office: &Office, fail: Option<&str>) -> Child {
     if let Some(step) = fail {
         command.env("STEWARD_FAIL", step);
     }
-    command.spawn().unwrap()
+    Running::start(&mut command)
 }
 
 /// Lets a runtime die at a step, then starts another until the effect is over.

@@ -2,7 +2,7 @@
 //! every process of it, push nothing and spend no attempt; afterwards its task is done all the same.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -16,6 +16,7 @@ use steward_core::store::engine_tasks::State;
 use steward_kit::claude;
 use steward_kit::git::Repo;
 use steward_kit::model::{ScriptedModel, Turn};
+use steward_kit::process::Running;
 use steward_rules::engine::retry::TaskEnd;
 
 use super::walled::{Runner, armed};
@@ -81,7 +82,7 @@ async fn gone(processes: &[Process]) {
 }
 
 /// Waits until the agent has mended the file and waits for its model; its processes.
-async fn mended(runtime: &Child, model: &ScriptedModel) -> Vec<Process> {
+async fn mended(runtime: &Running, model: &ScriptedModel) -> Vec<Process> {
     let begun = Instant::now();
     while model.turns_asked().len() < MENDED {
         assert!(begun.elapsed() < PATIENCE, "the agent never came so far");
@@ -234,15 +235,15 @@ fn child_runner() {
 }
 
 /// A runtime of its own over the den.
-fn runtime(den: &Den) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(["engine_loop::stopped::child_runner", "--exact", "--nocapture"])
-        .env(CHILD, den.desk.home.data_dir())
-        .env(NOW, den.desk.now().to_rfc3339())
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap()
+fn runtime(den: &Den) -> Running {
+    Running::start(
+        Command::new(std::env::current_exe().unwrap())
+            .args(["engine_loop::stopped::child_runner", "--exact", "--nocapture"])
+            .env(CHILD, den.desk.home.data_dir())
+            .env(NOW, den.desk.now().to_rfc3339())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null()),
+    )
 }
 
 #[tokio::test]

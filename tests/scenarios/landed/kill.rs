@@ -2,12 +2,13 @@
 
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use steward_core::clock::SystemClock;
 use steward_core::lock::HolderKind;
 use steward_core::loops::supervisor::{Nowhere, Runtime};
+use steward_kit::process::Running;
 
 use super::*;
 
@@ -25,7 +26,7 @@ fn child_runtime() {
     });
 }
 
-fn spawn(desk: &Desk, fail: Option<&str>) -> Child {
+fn spawn(desk: &Desk, fail: Option<&str>) -> Running {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["landed::kill::child_runtime", "--exact", "--nocapture"])
@@ -35,7 +36,7 @@ fn spawn(desk: &Desk, fail: Option<&str>) -> Child {
     if let Some(step) = fail {
         command.env("STEWARD_FAIL", step);
     }
-    command.spawn().unwrap()
+    Running::start(&mut command)
 }
 
 async fn eventually(what: &str, mut done: impl AsyncFnMut() -> bool) {
