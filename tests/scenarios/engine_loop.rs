@@ -23,6 +23,7 @@ mod superseded;
 mod told;
 mod triaged;
 mod verdicts;
+mod waiting;
 mod walled;
 mod whole;
 

@@ -383,6 +383,7 @@ async fn a20_a_push_whose_branch_moved_is_dropped_and_spends_nothing() {
         .store
         .write(Durability::Full, move |tx| {
             let task = engine_tasks::queue(tx, &new)?.unwrap();
+            engine_tasks::agent_starts(tx, task)?;
             engine_tasks::end(tx, task, &ended).map(drop)
         })
         .await
@@ -420,7 +421,11 @@ async fn a_push_that_the_host_forbids_is_a_fault_that_asks_no_agent_again_until_
     let (id, detail) = (task.id, String::new());
     let ended = Ended { end: TaskEnd::Pushed, fault: None, detail, result: Some(push) };
     let store = &den.desk.ctx.store;
-    store.write(Durability::Full, move |tx| engine_tasks::end(tx, id, &ended)).await.unwrap();
+    let end = move |tx: &steward_core::store::WriteTx<'_>| {
+        engine_tasks::agent_starts(tx, id)?;
+        engine_tasks::end(tx, id, &ended)
+    };
+    store.write(Durability::Full, end).await.unwrap();
     let rule = steward_github_double::Protection::default();
     let _ = den.app().protect("intake/issue-101", rule);
     for _ in 0..3 {

@@ -41,7 +41,11 @@ impl Den {
         let ended =
             Ended { end: TaskEnd::NoChange, fault: None, detail: "no change".to_owned(), result: None };
         let store = &self.desk.ctx.store;
-        store.write(Durability::Full, move |tx| engine_tasks::end(tx, id, &ended)).await.unwrap();
+        let end = move |tx: &steward_core::store::WriteTx<'_>| {
+            engine_tasks::agent_starts(tx, id)?;
+            engine_tasks::end(tx, id, &ended)
+        };
+        store.write(Durability::Full, end).await.unwrap();
     }
 
     /// A person has the check run once more, and two hours pass.

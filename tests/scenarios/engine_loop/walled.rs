@@ -106,6 +106,22 @@ impl Den {
         pull
     }
 
+    /// A pull request of the intake that changes an entry which the base deletes meanwhile, until it is to be
+    /// put onto the base.
+    pub async fn conflicting(&self, issue: u64) -> PullVerbs<'_> {
+        let works = |text: &'static str| [("data/works/a.json", text)];
+        let branch = format!("intake/issue-{issue}");
+        self.app().push(&branch, "data: a", &works("{\"a\": {\"v\": 2}}\n"));
+        let pull = self.app().open_pull("maria", &branch, "[intake] a").label("data").label("bot-intake");
+        self.well(&pull);
+        self.tick().await;
+        self.app().push("main", "data: c for a", &works("{\"c\": {\"v\": 3}}\n"));
+        for _ in 0..4 {
+            self.tick().await;
+        }
+        pull
+    }
+
     /// A check of it fails, and fails again when it is run again, until an agent is to mend it.
     pub async fn red_twice(&self, pull: &PullVerbs<'_>) {
         let (number, head) = (pull.number(), pull.head());

@@ -166,18 +166,8 @@ async fn a26_a_conflict_that_the_driver_refuses_is_handed_to_the_agent_pushed_wi
     let both = "{\"a\": {\"v\": 2}, \"c\": {\"v\": 3}}\n";
     let turns = vec![get_task(), read(file), write(file, both), say_fixed(), done()];
     let model = den.seat("fixer", &program, turns).await;
-    // One side changes the entry, the other one deletes it.
-    let works = |text: &'static str| [("data/works/a.json", text)];
-    den.app().push("intake/issue-103", "data: a", &works("{\"a\": {\"v\": 2}}\n"));
-    let pull =
-        den.app().open_pull("maria", "intake/issue-103", "[intake] a").label("data").label("bot-intake");
+    let pull = den.conflicting(103).await;
     let (number, head) = (pull.number(), pull.head());
-    den.well(&pull);
-    den.tick().await;
-    den.app().push("main", "data: c for a", &works("{\"c\": {\"v\": 3}}\n"));
-    for _ in 0..4 {
-        den.tick().await;
-    }
     let task = den.worked(Pr, number, TaskEnd::Pushed).await;
     assert_eq!((task.what, task.lease.map(|at| at.to_string())), (What::Rebase, Some(head.clone())));
     assert!(task.agent_at.is_some(), "the driver cannot");

@@ -2,7 +2,7 @@
 //! about an issue.
 
 use serde_json::json;
-use steward_core::store::engine_tasks::{Decided, TaskResult, What};
+use steward_core::store::engine_tasks::{Decided, TaskResult};
 use steward_kit::model::{ScriptedModel, Turn};
 use steward_rules::engine::retry::TaskEnd;
 
@@ -145,12 +145,7 @@ async fn where_the_driver_refuses_an_agent_puts_the_change_onto_the_base() {
         return;
     }
     let stage = Stage::new();
-    stage.repo.git(&["checkout", "--quiet", "-b", "intake/issue-7"]);
-    let mine = works(&[("alpha", "Alpha"), ("beta", "Beta of mine"), ("gamma", "Gamma")]);
-    let head = sha(&stage.repo.commit("beta is mine", &[("data/works/a.json", Some(&mine))]));
-    stage.repo.git(&["checkout", "--quiet", "main"]);
-    let theirs = works(&[("alpha", "Alpha"), ("beta", "Beta of theirs"), ("gamma", "Gamma")]);
-    let base = sha(&stage.repo.commit("beta is theirs", &[("data/works/a.json", Some(&theirs))]));
+    let (head, base) = contradicting(&stage);
     let desk = Desk::with(stage).await;
     let model = ScriptedModel::start(vec![
         get_task(),
@@ -163,9 +158,7 @@ async fn where_the_driver_refuses_an_agent_puts_the_change_onto_the_base() {
     if !desk.claude("fixer", &model) {
         return;
     }
-    let mut new = desk.fix(&head, &base);
-    new.what = What::Rebase;
-    let row = desk.run(new).await;
+    let row = desk.run(desk.rebase(&head, &base)).await;
     let to = pushed(&row);
     let git = desk.git();
     assert_eq!(git.git(&["rev-parse", &format!("{to}^")]), base.as_str());
@@ -190,9 +183,7 @@ async fn a_rebase_that_the_driver_makes_needs_no_agent() {
     let desk = Desk::with(stage).await;
     // Not even a boundary: the validator runs all the same.
     desk.ctx.use_boundary(steward_core::sandbox::Boundary::None { reason: "none here".to_owned() });
-    let mut new = desk.fix(&head, &base);
-    new.what = What::Rebase;
-    let row = desk.run(new).await;
+    let row = desk.run(desk.rebase(&head, &base)).await;
     let Some(TaskResult::Push { note: None, to, .. }) = &row.result else { panic!("{row:?}") };
     assert_eq!(row.agent_at, None);
     assert_eq!(desk.git().git(&["rev-parse", &format!("{to}^")]), base.as_str());

@@ -75,6 +75,17 @@ pub fn broken(stage: &Stage) -> (Sha, Sha) {
     (sha(&head), sha(&base))
 }
 
+/// A change of an entry that the base changed otherwise meanwhile: the driver refuses to settle it.
+pub fn contradicting(stage: &Stage) -> (Sha, Sha) {
+    stage.repo.git(&["checkout", "--quiet", "-b", "intake/issue-7"]);
+    let mine = works(&[("alpha", "Alpha"), ("beta", "Beta of mine"), ("gamma", "Gamma")]);
+    let head = sha(&stage.repo.commit("beta is mine", &[("data/works/a.json", Some(&mine))]));
+    stage.repo.git(&["checkout", "--quiet", "main"]);
+    let theirs = works(&[("alpha", "Alpha"), ("beta", "Beta of theirs"), ("gamma", "Gamma")]);
+    let base = sha(&stage.repo.commit("beta is theirs", &[("data/works/a.json", Some(&theirs))]));
+    (head, base)
+}
+
 impl Desk {
     pub async fn new() -> Self {
         Self::with(Stage::new()).await
@@ -157,6 +168,10 @@ impl Desk {
             lease: Some(head.clone()),
             evidence: vec![Piece { what: "log of check".to_owned(), text: "delta: BROKEN".to_owned() }],
         }
+    }
+
+    pub fn rebase(&self, head: &Sha, base: &Sha) -> NewTask {
+        NewTask { what: What::Rebase, evidence: Vec::new(), ..self.fix(head, base) }
     }
 
     pub fn triage(&self, base: &Sha, asked: &[&str]) -> NewTask {

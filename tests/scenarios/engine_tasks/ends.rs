@@ -1,7 +1,7 @@
 //! What ends a task from outside, and what keeps one from starting. None of it spends an attempt.
 
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -9,14 +9,15 @@ use std::time::{Duration, Instant};
 use steward_core::loops::engine::tasks;
 use steward_core::loops::{engine::validating::HeavyLock, pause};
 use steward_core::store::Durability;
-use steward_core::store::engine_tasks::{self, Fault, State};
+use steward_core::store::engine_tasks::{self, Ended, Fault, State};
 use steward_kit::model::{ScriptedModel, Turn};
+use steward_kit::process::Running;
 use steward_rules::engine::policy::Priority;
 use steward_rules::engine::retry::TaskEnd;
 use tokio_util::sync::CancellationToken;
 
 use super::desk::*;
-use super::stage::Stage;
+use super::stage::{Stage, sha, works};
 use crate::needs_boundary;
 
 const REPAIR: &str = "sed -i s/BROKEN/Delta/ data/works/a.json\nhand_in '{\"note\":\"It is Delta.\"}'\n";
@@ -119,6 +120,131 @@ async fn a39_without_a_boundary_no_agent_starts_and_it_is_said_why() {
     assert_eq!((row.state, row.agent_at), (State::Queued, None));
 }
 
+/// Counts an agent run of today in the repository.
+async fn count_one_run(desk: &Desk, base: &steward_rules::ids::Sha) {
+    let new = desk.triage(base, &[]);
+    let count = move |tx: &steward_core::store::WriteTx<'_>| {
+        let id = engine_tasks::queue(tx, &new)?.expect("no other");
+        engine_tasks::agent_starts(tx, id)?;
+        let ended =
+            Ended { end: TaskEnd::Crashed, fault: None, detail: "it was there".to_owned(), result: None };
+        engine_tasks::end(tx, id, &ended).map(drop)
+    };
+    desk.ctx.store.write(Durability::Full, count).await.unwrap();
+}
+
+#[tokio::test]
+async fn a39_a_rebase_that_the_driver_refuses_rests_until_an_agent_may_take_it_over() {
+    for (is_capped, words) in [(true, "day"), (false, "namespaces are forbidden here")] {
+        let stage = Stage::new();
+        let (head, base) = contradicting(&stage);
+        let desk = Desk::with(stage).await;
+        if is_capped {
+            desk.policy.lock().unwrap().agent.daily_runs = 1;
+            count_one_run(&desk, &base).await;
+        } else {
+            let reason = "namespaces are forbidden here".to_owned();
+            desk.ctx.use_boundary(steward_core::sandbox::Boundary::None { reason });
+        }
+        let id = desk.queue(desk.rebase(&head, &base)).await;
+        let refused = |row: &engine_tasks::TaskRow| {
+            row.state == State::Queued && row.waits.as_deref().is_some_and(|why| why.contains(words))
+        };
+        desk.until(id, "why it waits", refused).await;
+        // Every start and every put-back says so by a topic: none comes, however often the runner looks.
+        let told = desk.ctx.store.last_topic().await.unwrap();
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(7) {
+            desk.wake();
+            tokio::time::sleep(Duration::from_millis(50)).await;
+            assert_eq!(desk.row(id).await.state, State::Queued, "{words}: it is started again");
+        }
+        assert_eq!(desk.ctx.store.last_topic().await.unwrap(), told, "{words}: it is started again");
+        let row = desk.row(id).await;
+        assert!(refused(&row) && row.agent_at.is_none(), "{row:?}");
+        if is_capped && crate::desk::boundary_is_here() {
+            let settle = "sed -i 's/Beta of theirs/Beta of both/' data/works/a.json\n\
+                          hand_in '{\"note\":\"Both.\"}'\n";
+            desk.script("fixer", settle);
+            desk.policy.lock().unwrap().agent.daily_runs = 0;
+            desk.wake();
+            let row = desk.ended(id).await;
+            assert_eq!(row.end, Some(TaskEnd::Pushed), "{:?}", row.detail);
+            assert!(row.agent_at.is_some());
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_needs_no_agent_is_not_held_up_by_what_waits_for_one() {
+    let stage = Stage::new();
+    let (refused, base) = contradicting(&stage);
+    stage.repo.git(&["checkout", "--quiet", "-b", "intake/issue-8", "main~1"]);
+    let mine = works(&[("zeta", "Zeta")]);
+    let clean = sha(&stage.repo.commit("zeta", &[("data/works/z.json", Some(&mine))]));
+    stage.repo.git(&["checkout", "--quiet", "main"]);
+    let desk = Desk::with(stage).await;
+    let reason = "namespaces are forbidden here".to_owned();
+    desk.ctx.use_boundary(steward_core::sandbox::Boundary::None { reason });
+    let waits = |row: &engine_tasks::TaskRow| row.state == State::Queued && row.waits.is_some();
+    let first = desk.queue(desk.rebase(&refused, &base)).await;
+    desk.until(first, "why it waits", waits).await;
+    let mut fix = desk.fix(&refused, &base);
+    fix.number = 13;
+    let second = desk.queue(fix).await;
+    let mut new = desk.rebase(&clean, &base);
+    (new.number, new.branch) = (14, "intake/issue-8".to_owned());
+    let row = desk.run(new).await;
+    assert_eq!((row.end, row.agent_at), (Some(TaskEnd::Pushed), None), "{:?}", row.detail);
+    for id in [first, second] {
+        assert_eq!(desk.row(id).await.state, State::Queued);
+    }
+}
+
+#[tokio::test]
+async fn a41_a_slow_status_command_holds_up_neither_a_pause_nor_its_own_end() {
+    needs_boundary!();
+    let stage = Stage::new();
+    let (head, base) = broken(&stage);
+    let desk = Desk::with(stage).await;
+    let (asks, busy) = (format!("5.{}7", std::process::id()), desk.stage.home.outside("busy"));
+    let status = format!("#!/bin/sh\nsleep {asks}\ntest -e {}\n", busy.display());
+    let program = desk.stage.program("status", &status);
+    let command = vec![program.to_string_lossy().into_owned()];
+    desk.policy.lock().unwrap().priority = Some(Priority::StatusCommand(command));
+    for is_pause in [true, false] {
+        let word = format!("86400.{}{}", std::process::id(), if is_pause { 5 } else { 6 });
+        desk.script("fixer", &lingering(&word));
+        let id = desk.queue(desk.fix(&head, &base)).await;
+        let begun = Instant::now();
+        while !(runs(&word) && runs(&asks)) {
+            assert!(begun.elapsed() < Duration::from_secs(90), "the seat never came to rest");
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        if !is_pause {
+            std::fs::write(&busy, "").unwrap();
+            let row = desk.ended(id).await;
+            assert_eq!(row.end, Some(TaskEnd::Preempted), "{:?}", row.detail);
+            continue;
+        }
+        let begun = Instant::now();
+        drop(pause::pause(&desk.ctx, "dinner").await.unwrap());
+        while runs(&word) {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it is not ended");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        let took = begun.elapsed();
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        let row = desk.ended(id).await;
+        assert_eq!(row.end, Some(TaskEnd::Killed), "{:?}", row.detail);
+        while runs(&asks) {
+            assert!(begun.elapsed() < Duration::from_secs(3), "the command outlives the task");
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        assert!(pause::resume(&desk.ctx).await.unwrap());
+    }
+}
+
 #[tokio::test]
 async fn memory_the_heavy_lock_and_the_cap_of_a_day_keep_a_task_waiting() {
     needs_boundary!();
@@ -179,6 +305,9 @@ async fn a_fault_of_the_configuration_starts_nothing_and_has_its_name() {
             Fault::Branch => new.branch = "feature/x".to_owned(),
             Fault::NoSeat => std::fs::remove_file(desk.ctx.home.seat_file("fixer")).unwrap(),
             Fault::NoSafePath => policy.safe_paths.clear(),
+            Fault::TooLarge | Fault::Uncounted | Fault::Nothing | Fault::Local => {
+                unreachable!("none of the configuration")
+            }
         }
         *desk.policy.lock().unwrap() = policy;
         let row = desk.run(new).await;
@@ -192,6 +321,33 @@ async fn a_fault_of_the_configuration_starts_nothing_and_has_its_name() {
         desk.stage.home.write_config("commit: {name: Octo Steward, email: steward@example.org}\n");
         desk.script("fixer", REPAIR);
     }
+}
+
+#[tokio::test]
+async fn a_no_of_our_own_that_stays_one_is_parked_with_its_reason_and_is_no_failure_of_the_forge() {
+    let stage = Stage::new();
+    stage.repo.git(&["checkout", "--quiet", "-b", "intake/issue-7"]);
+    let head = sha(&stage.repo.commit("zeta", &[("data/works/z.json", Some(&works(&[("zeta", "Zeta")])))]));
+    stage.repo.git(&["checkout", "--quiet", "-b", "intake/issue-8", "main"]);
+    let odd = sha(&stage.repo.commit("no json", &[("data/works/z.json", Some(b"{\"zeta\": \n"))]));
+    stage.repo.git(&["checkout", "--quiet", "main"]);
+    // One byte more than a file that is laid out may have.
+    let large = vec![0; (64 << 20) + 1];
+    let base = sha(&stage.repo.commit("a recording", &[("media/long.bin", Some(&large))]));
+    drop(large);
+    let desk = Desk::with(stage).await;
+    let row = desk.run(desk.rebase(&head, &base)).await;
+    assert_eq!((row.end, row.fault), (Some(TaskEnd::NotStarted), Some(Fault::TooLarge)), "{:?}", row.detail);
+    assert!(row.detail.is_some_and(|why| why.contains("more than")), "it is said why");
+    if !crate::desk::boundary_is_here() {
+        return;
+    }
+    desk.script("fixer", REPAIR);
+    let mut new = desk.fix(&odd, &base);
+    (new.number, new.branch) = (13, "intake/issue-8".to_owned());
+    let row = desk.run(new).await;
+    assert_eq!((row.fault, row.agent_at), (Some(Fault::Uncounted), None), "{:?}", row.detail);
+    assert!(row.detail.is_some_and(|why| why.contains("cannot be counted")), "it is said why");
 }
 
 const CHILD: &str = "STEWARD_TEST_TASKS";
@@ -212,7 +368,7 @@ fn child_runner() {
     });
 }
 
-fn child(home: &std::path::Path, fail: Option<&str>) -> Child {
+fn child(home: &std::path::Path, fail: Option<&str>) -> Running {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command
         .args(["engine_tasks::ends::child_runner", "--exact", "--nocapture"])
@@ -222,7 +378,7 @@ fn child(home: &std::path::Path, fail: Option<&str>) -> Child {
     if let Some(step) = fail {
         command.env("STEWARD_FAIL", step);
     }
-    command.spawn().unwrap()
+    Running::start(&mut command)
 }
 
 #[tokio::test]

@@ -69,7 +69,8 @@ pub enum State {
     Ended,
 }
 
-/// A fault of the configuration, which no further try mends.
+/// What no further try mends: a fault of the configuration, or of what is worked on. The item is parked with it
+/// (engine.md 18) until its head, or what the base holds, is another one or a person asks for a try.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Fault {
@@ -85,6 +86,30 @@ pub enum Fault {
     NoSeat,
     /// `safePaths` names nothing that could be written.
     NoSafePath,
+    /// A tree, a file or an answer of git is larger than what is worked with.
+    TooLarge,
+    /// The entries of the pull request cannot be counted.
+    Uncounted,
+    /// The base holds the whole change already.
+    Nothing,
+    /// Our own clone, its disk, git or a tool's process does not do what it must.
+    Local,
+}
+
+impl Fault {
+    /// True when another base may mend it as well.
+    pub fn is_of_base(self) -> bool {
+        match self {
+            Self::TooLarge | Self::Uncounted | Self::Nothing => true,
+            Self::NoIdentity
+            | Self::NoValidator
+            | Self::Pin
+            | Self::Branch
+            | Self::NoSeat
+            | Self::NoSafePath
+            | Self::Local => false,
+        }
+    }
 }
 
 /// What a task came to.
@@ -323,10 +348,11 @@ pub fn started_today(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<u32, S
     Ok(runs.unwrap_or(0))
 }
 
-/// Puts a running task back: nothing of it is spent, and it starts anew.
+/// Puts a running task back: nothing of it is spent, and it starts anew. That it started stays: what was held for it
+/// is held no longer (engine.md 14).
 pub fn put_back(tx: &WriteTx<'_>, id: i64, why: &str) -> Result<(), StoreError> {
     tx.execute(
-        "UPDATE engine_tasks SET state = 'queued', started_at = NULL, waits = :why
+        "UPDATE engine_tasks SET state = 'queued', agent_at = NULL, waits = :why
          WHERE id = :id AND state = 'running'",
         named_params! { ":id": id, ":why": why },
     )?;

@@ -62,6 +62,10 @@ pub fn restarted() -> &'static str {
     "Steward ended while it ran; it starts anew"
 }
 
+pub fn rests() -> &'static str {
+    "its last start came to nothing, so it rests for a while before the next"
+}
+
 pub fn limited() -> &'static str {
     "the provider of the agent takes no more from this account for now"
 }

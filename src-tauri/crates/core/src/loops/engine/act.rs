@@ -65,13 +65,12 @@ pub(super) fn is_under_way(judged: &Judged, now: DateTime<Utc>) -> bool {
             matches!(&row.deed, Some(Deed::RetryVerdict { n: asked, .. }) if asked == n) && stands(row)
         }),
         Decision::Fix { .. } | Decision::Rebase(_) => {
-            judged.tasks.iter().any(|task| {
-                task.state != engine_tasks::State::Ended
-                    || task.id > judged.item.task_seen
-                    || (task.head.as_ref() == Some(head)
-                        && task.fault.is_some()
-                        && !was_tried(judged, task.ended_at))
-            }) || after::is_superseded(judged)
+            judged
+                .tasks
+                .iter()
+                .any(|task| task.state != engine_tasks::State::Ended || task.id > judged.item.task_seen)
+                || results::parked(judged).is_some()
+                || after::is_superseded(judged)
         }
         // Whether a review may start is asked of the database alone.
         Decision::ReviewCode { .. } => true,

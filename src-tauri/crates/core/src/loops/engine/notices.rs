@@ -17,6 +17,7 @@ use steward_rules::wording::{engine as words, items as say};
 
 use super::issue::report_issue;
 use super::judging::Judged;
+use super::results;
 use super::tick::{Tick, config_fault};
 use crate::loops::effects::{self as journal, Wanted};
 use crate::store::engine_items::{ItemKind, ItemRow, KeptItem};
@@ -156,6 +157,9 @@ fn target(kind: ItemKind, number: i64) -> String {
 
 /// What is listed since only a person takes it further.
 fn stands_still(one: &Judged) -> Option<(i64, String)> {
+    if let (Decision::Fix { .. } | Decision::Rebase(_), Some(task)) = (&one.decision, results::parked(one)) {
+        return Some((one.pull.number.0, task.detail.clone().unwrap_or_default()));
+    }
     let Decision::ListOnly(listed) = &one.decision else { return None };
     let is_wanted = match listed {
         Listed::NoVerdict { .. }

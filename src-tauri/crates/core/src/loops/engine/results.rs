@@ -127,9 +127,11 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
             }
         }
         Some(TaskResult::Answer { .. }) | None => {
-            one.item.attempts = spent(tick, one, end, at);
-            if end.spends() {
-                one.item.evidence = said.clone().or_else(|| one.item.evidence.clone());
+            if is_agents(task) {
+                one.item.attempts = spent(tick, one, end, at);
+                if end.spends() {
+                    one.item.evidence = said.clone().or_else(|| one.item.evidence.clone());
+                }
             }
             if let Some(said) = said {
                 one.item.last_action = Some((format!("{}: {said}", word(task)), at));
@@ -139,12 +141,22 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
     }
 }
 
-/// True when an agent worked on it: what the driver makes alone is no attempt (engine.md 6).
+/// True when an agent worked on it: what ends before one starts is no attempt (engine.md 6).
 fn is_agents(task: &TaskRow) -> bool {
-    match task.what {
-        What::Fix { .. } | What::Triage { .. } => true,
-        What::Rebase => task.agent_at.is_some(),
-    }
+    task.agent_at.is_some()
+}
+
+/// The newest task over this head that ended by what no further try mends, until a person asks for one, or the
+/// base is another one where that may mend it.
+pub(super) fn parked(one: &Judged) -> Option<&TaskRow> {
+    let stands = |task: &&TaskRow| {
+        let is_tried = one.item.try_at.zip(task.ended_at).is_some_and(|(tried, at)| tried > at);
+        let is_same_base = one.item.compare.as_ref().is_none_or(|known| known.base == task.base);
+        task.head.as_ref() == Some(&one.seen.head.sha)
+            && task.fault.is_some_and(|fault| is_same_base || !fault.is_of_base())
+            && !is_tried
+    };
+    one.tasks.iter().find(stands)
 }
 
 fn spent(

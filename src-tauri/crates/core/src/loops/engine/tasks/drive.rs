@@ -30,7 +30,17 @@ const FOLDER: &str = "task-";
 pub(super) enum Outcome {
     Ended(Ended),
     /// Nothing is spent, and it waits for its next start.
-    PutBack(String),
+    PutBack {
+        why: String,
+        /// The base onto which the driver refuses to put it.
+        refused_on: Option<Sha>,
+    },
+}
+
+impl Outcome {
+    fn put_back(why: impl Into<String>) -> Self {
+        Self::PutBack { why: why.into(), refused_on: None }
+    }
 }
 
 /// Whether an agent may start now; why not.
@@ -53,14 +63,14 @@ pub(super) async fn drive(
     let outcome = match worked {
         Ok(outcome) => outcome,
         Err(Halt::Ended(ended)) => Outcome::Ended(*ended),
-        Err(Halt::Stopped) => Outcome::PutBack(say::restarted().to_owned()),
+        Err(Halt::Stopped) => Outcome::put_back(say::restarted()),
         Err(Halt::Store(error)) => return Err(error),
     };
     // A sign to stop that came while it ended counts before everything it made.
     Ok(match stop.why() {
         None => outcome,
         Some(why) => match why.end() {
-            None => Outcome::PutBack(why.detail()),
+            None => Outcome::put_back(why.detail()),
             Some(end) => Outcome::Ended(Ended { end, fault: None, detail: why.detail(), result: None }),
         },
     })
@@ -98,15 +108,18 @@ async fn work(
     };
     let asked = ctx.clone();
     let boundary = off(move || Ok(asked.boundary())).await?;
-    let tools = Tools::find(policy.validate.as_ref(), &ctx.home, &boundary, stop.token())
+    let tools = Tools::find(policy.validate.as_ref(), &ctx.home, &boundary, stop.token());
+    let tools = stop
+        .unless(tools)
         .await
+        .ok_or(Halt::Stopped)?
         .map_err(|why| Halt::fault(why.fault(), why.to_string()))?;
     let (clone, base) = commits(ctx, row, policy, stop).await?;
     let removed = folder.to_owned();
     off(move || {
         export::remove(&removed)?;
         std::fs::create_dir_all(&removed)
-            .map_err(|error| Halt::end(TaskEnd::NotStarted, format!("no folder to work in: {error}")))
+            .map_err(|error| Halt::fault(Fault::Local, format!("no folder to work in: {error}")))
     })
     .await?;
     let committer = Person { name, email };
@@ -119,10 +132,12 @@ async fn work(
         What::Rebase => match work.rebase().await? {
             Ok(ended) => ended,
             Err(why @ Stopped::UpToDate) => return Err(Halt::end(TaskEnd::NotStarted, why.message())),
-            Err(why @ Stopped::Nothing) => return Err(Halt::end(TaskEnd::NoChange, why.message())),
-            Err(why) => match agent_may().await? {
+            Err(why @ Stopped::Nothing) => {
+                return Err(Halt::parked(TaskEnd::NoChange, Fault::Nothing, why.message()));
+            }
+            Err(why) => match stop.unless(agent_may()).await.ok_or(Halt::Stopped)?? {
                 Ok(()) => work.reapply(&why).await?,
-                Err(not_now) => return Ok(Outcome::PutBack(not_now)),
+                Err(why) => return Ok(Outcome::PutBack { why, refused_on: Some(work.base) }),
             },
         },
     };
@@ -142,7 +157,8 @@ async fn commits(ctx: &Ctx, row: &TaskRow, policy: &Policy, stop: &Stop) -> Resu
     let (git, clones) = (ctx.git()?, ctx.home.clones());
     let (host, name) = (row.host.clone(), row.name.clone());
     let clone = off(move || Ok(BareClone::open_alone(&git, &clones, &host, &name)?)).await?;
-    let open = match forge::open(ctx, &row.host, &row.name).await {
+    let open = stop.unless(forge::open(ctx, &row.host, &row.name)).await.ok_or(Halt::Stopped)?;
+    let open = match open {
         Ok(open) => Some(open),
         Err(NoAccount::NotConfigured(_) | NoAccount::SignedOut { .. }) => None,
         Err(error) => return Err(Halt::end(TaskEnd::ForgeFailed, error.why().detail)),

@@ -68,17 +68,41 @@ impl Halt {
     }
 
     pub fn fault(fault: Fault, detail: impl Into<String>) -> Self {
-        let detail = detail.into();
-        Self::Ended(Box::new(Ended { end: TaskEnd::NotStarted, fault: Some(fault), detail, result: None }))
+        Self::parked(TaskEnd::NotStarted, fault, detail)
+    }
+
+    /// What no further try mends.
+    pub fn parked(end: TaskEnd, fault: Fault, detail: impl Into<String>) -> Self {
+        Self::Ended(Box::new(Ended { end, fault: Some(fault), detail: detail.into(), result: None }))
     }
 }
 
-/// Nothing of the agent's: our own clone or the forge did not answer, so nothing is spent.
+/// Nothing of the agent's, so nothing is spent: either the forge, or our clone while another process works in it, may
+/// answer the next time; or it is our own no, which stays one.
 impl From<GitError> for Halt {
     fn from(error: GitError) -> Self {
-        match error {
+        let said = || Untrusted::new(error.to_string()).one_line(500);
+        match &error {
             GitError::Cancelled { .. } => Self::Stopped,
-            error => Self::end(TaskEnd::ForgeFailed, Untrusted::new(error.to_string()).one_line(500)),
+            GitError::Fetch { .. }
+            | GitError::Timeout { .. }
+            | GitError::Locked { .. }
+            | GitError::MissingObject { .. } => Self::end(TaskEnd::ForgeFailed, said()),
+            GitError::TooLarge { .. } => Self::fault(Fault::TooLarge, said()),
+            GitError::NotARepository { .. }
+            | GitError::Bare { .. }
+            | GitError::Empty { .. }
+            | GitError::Shallow { .. }
+            | GitError::Detached { .. }
+            | GitError::ObjectFormat { .. }
+            | GitError::MissingBranch { .. }
+            | GitError::NoBase { .. }
+            | GitError::Corrupt { .. }
+            | GitError::GitMissing
+            | GitError::GitTooOld { .. }
+            | GitError::Answer { .. }
+            | GitError::Failed { .. }
+            | GitError::Io { .. } => Self::fault(Fault::Local, said()),
         }
     }
 }
@@ -88,7 +112,17 @@ impl From<TaskError> for Halt {
         match error {
             TaskError::Git(error) => error.into(),
             TaskError::Store(error) => Self::Store(error),
-            error => Self::end(TaskEnd::ForgeFailed, error.to_string()),
+            TaskError::Stopped => Self::Stopped,
+            error @ (TaskError::NoAccount(_) | TaskError::GitHub { .. }) => {
+                Self::end(TaskEnd::ForgeFailed, error.to_string())
+            }
+            error @ (TaskError::NotFound(_)
+            | TaskError::NoWorkspace(_)
+            | TaskError::TwoWorkspaces(_)
+            | TaskError::NoHead { .. }
+            | TaskError::NotLocal(_)
+            | TaskError::Document(_)
+            | TaskError::Frame(_)) => Self::fault(Fault::Local, error.to_string()),
         }
     }
 }
@@ -99,7 +133,8 @@ impl From<NotCounted> for Halt {
             NotCounted::Git(error) => error.into(),
             // A pull request that cannot be counted is none that anything is pushed to.
             error @ (NotCounted::Count(_) | NotCounted::Strangers) => {
-                Self::end(TaskEnd::Refused, Untrusted::new(error.to_string()).one_line(500))
+                let said = Untrusted::new(error.to_string()).one_line(500);
+                Self::parked(TaskEnd::Refused, Fault::Uncounted, said)
             }
         }
     }
@@ -111,7 +146,7 @@ async fn off<T: Send + 'static>(work: impl FnOnce() -> Result<T, Halt> + Send + 
 
 impl Work<'_> {
     fn head(&self) -> Result<Sha, Halt> {
-        let missing = || Halt::end(TaskEnd::ForgeFailed, "the task names no head");
+        let missing = || Halt::fault(Fault::Local, "the task names no head");
         self.row.head.clone().ok_or_else(missing)
     }
 
@@ -166,7 +201,7 @@ impl Work<'_> {
             Err(error) if error.is_cancelled() => Err(Halt::Stopped),
             Err(NotTried::Git(error)) => Err(error.into()),
             Err(NotTried::Task(error)) => Err(error.into()),
-            Err(NotTried::Tool(error)) => Err(Halt::end(TaskEnd::ForgeFailed, error.to_string())),
+            Err(NotTried::Tool(error)) => Err(Halt::fault(Fault::Local, error.to_string())),
         }
     }
 
@@ -250,10 +285,10 @@ impl Work<'_> {
         let mut folders = SeatFolders::under(&self.folder);
         let (clone, at, stop) = (self.clone.clone(), at.clone(), self.stop.token().clone());
         let (made, policy) = (folders.clone(), self.policy.clone());
-        let digest = digest::write(self.row, around)
-            .map_err(|error| Halt::end(TaskEnd::NotStarted, error.to_string()))?;
+        let digest =
+            digest::write(self.row, around).map_err(|error| Halt::fault(Fault::Local, error.to_string()))?;
         let io = |error: std::io::Error| {
-            Halt::end(TaskEnd::NotStarted, format!("the task's folder cannot be made: {error}"))
+            Halt::fault(Fault::Local, format!("the task's folder cannot be made: {error}"))
         };
         let (laid, git_before, parts) = off(move || {
             made.create().map_err(io)?;

@@ -5,9 +5,11 @@
 mod digest;
 mod drive;
 mod make;
+mod rests;
 mod run;
 mod seat;
 mod stop;
+mod watch;
 mod writable;
 
 pub use run::{Given, run};

@@ -1,7 +1,7 @@
 //! The runner: one task at a time in a repository, started when nothing speaks against it, and ended within a
 //! second when something does (engine.md 14, 16).
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,13 +11,15 @@ use steward_rules::ids::PullNumber;
 use steward_rules::power::Mode;
 use steward_rules::reading::{Cause, Reading};
 use steward_rules::wording;
-use tokio::sync::watch;
-use tokio::task::JoinHandle;
+use tokio::sync::watch as channel;
+use tokio::task::{JoinHandle, JoinSet};
 use tokio_util::sync::CancellationToken;
 
 use super::drive::{self, MayStart, Outcome};
+use super::rests::{self, Came, Item, Refused, Rests};
 use super::seat;
 use super::stop::{Stop, StopWhy};
+use super::watch::{self, LOOK};
 use crate::config::Config;
 use crate::loops::effects::powers;
 use crate::loops::engine::validating::HeavyLock;
@@ -29,13 +31,8 @@ use crate::store::pulls::{self, PullState};
 use crate::store::repositories::RepositoryId;
 use crate::store::{Durability, ReadTx, StoreError};
 
-/// How often pause, switch and priority are looked at while a task runs: with the grace of the seat's processes it is
-/// ended well within a second.
-const LOOK: Duration = Duration::from_millis(100);
 /// How often a task that waits is looked at again, and no sooner: a look asks the wall and the tools.
 const AGAIN: Duration = Duration::from_secs(5);
-/// Every so many looks the automation that comes first is asked while a task runs.
-const PRIORITY_EVERY: u32 = 2;
 
 type PolicyOf = dyn Fn(&ReadTx<'_>, &Config, &TaskRow) -> Result<Option<Policy>, StoreError> + Send + Sync;
 type Parked = dyn Fn(&ReadTx<'_>, RepositoryId) -> Result<u32, StoreError> + Send + Sync;
@@ -50,7 +47,29 @@ pub struct Given {
     pub parked: Arc<Parked>,
 }
 
-type Driven = JoinHandle<Result<(), StoreError>>;
+/// A task that is driven here.
+struct Driven {
+    item: Item,
+    stop: Stop,
+    handle: JoinHandle<Result<Came, StoreError>>,
+}
+
+/// Whoever lets go of a task ends it: nothing of it runs on without a runner.
+impl Drop for Driven {
+    fn drop(&mut self) {
+        self.stop.stop(StopWhy::Closing);
+    }
+}
+
+/// What the runner knows of the tasks, beside their rows.
+#[derive(Default)]
+struct Hands {
+    /// By repository.
+    driven: BTreeMap<i64, Driven>,
+    /// When a task that waits was last looked at.
+    looked_at: BTreeMap<i64, Instant>,
+    rests: Rests,
+}
 
 impl Given {
     /// What the config file says, as far as a person confirmed it.
@@ -71,25 +90,29 @@ impl Given {
 pub async fn run(
     ctx: Ctx,
     stop: CancellationToken,
-    mut topics: watch::Receiver<i64>,
+    mut topics: channel::Receiver<i64>,
     given: Given,
     note: impl Fn(Result<(), StoreError>),
 ) {
-    let mut driven: BTreeMap<i64, (Stop, Driven)> = BTreeMap::new();
-    let mut looked_at: BTreeMap<i64, Instant> = BTreeMap::new();
+    let mut hands = Hands::default();
     let mut config = ctx.config.changes();
     loop {
-        let ended = reap(&mut driven).await;
-        let looked = match ended {
-            Ok(()) => look(&ctx, &given, &mut driven, &mut looked_at).await,
-            Err(error) => Err(error),
+        let turn = async {
+            reap(&mut hands).await?;
+            look(&ctx, &given, &mut hands).await
+        };
+        // A look asks the wall and the status command of who comes first: the end of the runtime waits for neither.
+        let looked = tokio::select! {
+            biased;
+            () = stop.cancelled() => break,
+            looked = turn => looked,
         };
         let waits = matches!(&looked, Ok(true) | Err(_));
         note(looked.map(drop));
-        let again = if driven.is_empty() && !waits { None } else { Some(AGAIN) };
+        let again = if hands.driven.is_empty() && !waits { None } else { Some(AGAIN) };
         let finished = async {
             // A task that ended makes room for the next.
-            while !driven.values().any(|(_, handle)| handle.is_finished()) {
+            while !hands.driven.values().any(|one| one.handle.is_finished()) {
                 tokio::time::sleep(LOOK).await;
             }
         };
@@ -98,44 +121,48 @@ pub async fn run(
             changed = topics.changed() => if changed.is_err() { break },
             // An error is a watch that ended with its home.
             changed = config.changed() => if changed.is_err() { break },
-            () = finished, if !driven.is_empty() => {}
+            () = finished, if !hands.driven.is_empty() => {}
             () = tokio::time::sleep(again.unwrap_or(AGAIN)), if again.is_some() => {}
         }
     }
-    for (stop, _) in driven.values() {
-        stop.stop(StopWhy::Closing);
+    for one in hands.driven.values() {
+        one.stop.stop(StopWhy::Closing);
     }
-    for (_, handle) in driven.into_values() {
-        if let Ok(Err(error)) = handle.await {
+    for one in hands.driven.values_mut() {
+        if let Ok(Err(error)) = (&mut one.handle).await {
             tracing::warn!(%error, "a task was not ended cleanly");
         }
     }
 }
 
-async fn reap(driven: &mut BTreeMap<i64, (Stop, Driven)>) -> Result<(), StoreError> {
+async fn reap(hands: &mut Hands) -> Result<(), StoreError> {
     let done: Vec<i64> =
-        driven.iter().filter(|(_, (_, handle))| handle.is_finished()).map(|(key, _)| *key).collect();
+        hands.driven.iter().filter(|(_, one)| one.handle.is_finished()).map(|(key, _)| *key).collect();
     for key in done {
-        let Some((_, handle)) = driven.remove(&key) else { continue };
-        handle.await.map_err(|error| StoreError::Value(format!("a defect of Steward: {error}")))??;
+        let Some(mut one) = hands.driven.remove(&key) else { continue };
+        let ended = (&mut one.handle).await;
+        let ended = ended.map_err(|error| StoreError::Value(format!("a defect of Steward: {error}")));
+        match ended.and_then(|ended| ended) {
+            Ok(came) => hands.rests.note(one.item, came),
+            Err(error) => {
+                hands.rests.note(one.item, Came::Nothing);
+                return Err(error);
+            }
+        }
     }
     Ok(())
 }
 
 /// Starts what may start; true when something waits.
-async fn look(
-    ctx: &Ctx,
-    given: &Given,
-    driven: &mut BTreeMap<i64, (Stop, Driven)>,
-    looked_at: &mut BTreeMap<i64, Instant>,
-) -> Result<bool, StoreError> {
+async fn look(ctx: &Ctx, given: &Given, hands: &mut Hands) -> Result<bool, StoreError> {
     let open = ctx.store.read(engine_tasks::open).await?;
-    looked_at.retain(|id, at| at.elapsed() < AGAIN && open.iter().any(|row| row.id == *id));
-    let mut taken_up: Vec<i64> = Vec::new();
+    hands.looked_at.retain(|id, at| at.elapsed() < AGAIN && open.iter().any(|row| row.id == *id));
+    hands.rests.forget(&open);
+    let mut taken_up: BTreeSet<(i64, bool)> = BTreeSet::new();
     let mut waits = false;
     for row in open {
         let key = row.repository.0;
-        if driven.contains_key(&key) {
+        if hands.driven.contains_key(&key) {
             if row.state == State::Queued {
                 waits = true;
             }
@@ -144,6 +171,7 @@ async fn look(
         if row.state == State::Running {
             // Nobody drives it here: what drove it failed by the store.
             let (id, why) = (row.id, wording::task::restarted());
+            hands.rests.note(rests::item(&row), Came::Back(None));
             ctx.store.write(Durability::Full, move |tx| engine_tasks::put_back(tx, id, why)).await?;
             waits = true;
             continue;
@@ -155,32 +183,49 @@ async fn look(
             ctx.store.write(Durability::Full, move |tx| engine_tasks::end(tx, id, &ended)).await?;
             continue;
         }
-        // The oldest comes first, and while it waits nothing else of its repository starts.
-        if taken_up.contains(&key) {
+        let is_agent = needs_agent(&row.what) || is_refused(ctx, given, &hands.rests, &row).await?;
+        // The oldest comes first, and while it waits nothing else of its repository starts, but for what needs no
+        // agent while the oldest one waits for an agent.
+        if !taken_up.insert((key, is_agent)) {
             continue;
         }
-        taken_up.push(key);
-        if looked_at.contains_key(&row.id) {
+        if hands.looked_at.contains_key(&row.id) {
             waits = true;
+            continue;
+        }
+        if hands.rests.holds(&rests::item(&row)) {
+            waits = true;
+            if row.waits.is_none() {
+                let (id, why) = (row.id, wording::task::rests());
+                ctx.store.write(Durability::Normal, move |tx| engine_tasks::wait(tx, id, why)).await?;
+            }
             continue;
         }
         let Some(policy) = allowed(ctx, given, &row).await? else { continue };
-        if let Err(why) = may_start(ctx, &row, &policy, given, needs_agent(&row.what)).await? {
+        if let Err(why) = may_start(ctx, &row, &policy, given, is_agent).await? {
             waits = true;
             let id = row.id;
-            looked_at.insert(id, Instant::now());
+            hands.looked_at.insert(id, Instant::now());
             ctx.store.write(Durability::Normal, move |tx| engine_tasks::wait(tx, id, &why)).await?;
             continue;
         }
         let id = row.id;
         if ctx.store.write(Durability::Full, move |tx| engine_tasks::start(tx, id)).await? {
-            let stop = Stop::default();
+            let (item, stop) = (rests::item(&row), Stop::default());
             let (ctx, given, handed) = (ctx.clone(), given.clone(), stop.clone());
             let handle = tokio::spawn(async move { one(&ctx, row, policy, given, handed).await });
-            driven.insert(key, (stop, handle));
+            hands.driven.insert(key, Driven { item, stop, handle });
         }
     }
     Ok(waits)
+}
+
+/// True for a rebase that the driver refused, and would refuse again: an agent has to take it over.
+async fn is_refused(ctx: &Ctx, given: &Given, rests: &Rests, row: &TaskRow) -> Result<bool, StoreError> {
+    let Some(refused) = rests.refused(&rests::item(row)) else { return Ok(false) };
+    let Some(policy) = allowed(ctx, given, row).await? else { return Ok(true) };
+    let row = row.clone();
+    ctx.store.read(move |tx| refused.stands(tx, &row, &policy)).await
 }
 
 fn needs_agent(what: &What) -> bool {
@@ -191,7 +236,7 @@ fn needs_agent(what: &What) -> bool {
 }
 
 /// The policy of a task's repository, while it may work there at all.
-async fn allowed(ctx: &Ctx, given: &Given, row: &TaskRow) -> Result<Option<Policy>, StoreError> {
+pub(super) async fn allowed(ctx: &Ctx, given: &Given, row: &TaskRow) -> Result<Option<Policy>, StoreError> {
     let (given, row, config) = (given.clone(), row.clone(), ctx.config());
     ctx.store
         .read(move |tx| {
@@ -204,7 +249,7 @@ async fn allowed(ctx: &Ctx, given: &Given, row: &TaskRow) -> Result<Option<Polic
 }
 
 /// Why nothing that a task makes is of use any more, as far as the last look at GitHub shows.
-async fn of_no_use(ctx: &Ctx, row: &TaskRow) -> Result<Option<StopWhy>, StoreError> {
+pub(super) async fn of_no_use(ctx: &Ctx, row: &TaskRow) -> Result<Option<StopWhy>, StoreError> {
     let row = row.clone();
     ctx.store
         .read(move |tx| {
@@ -298,56 +343,27 @@ fn available_mb() -> Reading<u64> {
 }
 
 /// Drives one task, and watches what may end it.
-async fn one(ctx: &Ctx, row: TaskRow, policy: Policy, given: Given, stop: Stop) -> Result<(), StoreError> {
-    let watched = tokio::spawn(watch_over(ctx.clone(), given.clone(), row.clone(), stop.clone()));
+async fn one(ctx: &Ctx, row: TaskRow, policy: Policy, given: Given, stop: Stop) -> Result<Came, StoreError> {
+    // They end with this.
+    let mut watching = JoinSet::new();
+    watching.spawn(watch::over(ctx.clone(), given.clone(), row.clone(), stop.clone()));
+    watching.spawn(watch::for_priority(ctx.clone(), given.clone(), row.clone(), stop.clone()));
     let again = async || may_start(ctx, &row, &policy, &given, true).await;
     let outcome = drive::drive(ctx, &row, &policy, &stop, again).await;
-    watched.abort();
+    drop(watching);
     let outcome = outcome?;
-    let id = row.id;
     failpoint::reach("task_ended");
     ctx.store
         .write(Durability::Full, move |tx| match outcome {
-            Outcome::Ended(ended) => engine_tasks::end(tx, id, &ended).map(drop),
-            Outcome::PutBack(why) => engine_tasks::put_back(tx, id, &why),
+            Outcome::Ended(ended) => {
+                engine_tasks::end(tx, row.id, &ended)?;
+                Ok(Came::of(&ended))
+            }
+            Outcome::PutBack { why, refused_on } => {
+                engine_tasks::put_back(tx, row.id, &why)?;
+                let refused = refused_on.map(|base| Refused::new(tx, &row, policy, base));
+                Ok(Came::Back(refused.transpose()?))
+            }
         })
         .await
-}
-
-/// Ends a task as soon as it may not run any more.
-async fn watch_over(ctx: Ctx, given: Given, row: TaskRow, stop: Stop) {
-    let mut every = tokio::time::interval(LOOK);
-    every.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut looks = 0_u32;
-    loop {
-        every.tick().await;
-        looks = looks.wrapping_add(1);
-        match ctx.store.read(pause::current).await {
-            Ok(Some(paused)) => return stop.stop(StopWhy::Paused(paused.why)),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "the pause cannot be read while a task runs"),
-        }
-        let policy = match allowed(&ctx, &given, &row).await {
-            Ok(Some(policy)) => policy,
-            Ok(None) => return stop.stop(StopWhy::SwitchedOff),
-            Err(error) => {
-                tracing::warn!(%error, "the switch cannot be read while a task runs");
-                continue;
-            }
-        };
-        match of_no_use(&ctx, &row).await {
-            Ok(Some(why)) => return stop.stop(why),
-            Ok(None) => {}
-            Err(error) => tracing::warn!(%error, "what a task is about cannot be read while it runs"),
-        }
-        if policy.priority.is_some() && looks.is_multiple_of(PRIORITY_EVERY) {
-            // What cannot be asked may be busy.
-            match priority::busy(policy.priority.as_ref()).await {
-                Reading::Known { value: false } => {}
-                Reading::Known { value: true } | Reading::Unread { .. } => {
-                    return stop.stop(StopWhy::Preempted);
-                }
-            }
-        }
-    }
 }

@@ -98,7 +98,8 @@ pub(super) async fn run(
         Duty::Fix | Duty::Review | Duty::Watch => Role::Fixer,
     };
     let ended = |end, fault, detail: String| Ok(Ran::Ended(Ended { end, fault, detail, result: None }));
-    let Ready { seat, boundary, adapter, credential, .. } = match seat::ready(ctx, role).await {
+    let Some(ready) = stop.unless(seat::ready(ctx, role)).await else { return Ok(Ran::Stopped) };
+    let Ready { seat, boundary, adapter, credential, .. } = match ready {
         Ok(ready) => ready,
         Err(why) => return ended(TaskEnd::NotStarted, Some(Fault::NoSeat), why),
     };
@@ -116,6 +117,9 @@ pub(super) async fn run(
         tokens: seat.max_tokens.unwrap_or(TOKENS).max(1),
         ..usual
     };
+    if stop.token().is_cancelled() {
+        return Ok(Ran::Stopped);
+    }
     let id = row.id;
     let run = ctx
         .store

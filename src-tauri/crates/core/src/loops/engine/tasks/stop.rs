@@ -59,6 +59,15 @@ impl Stop {
         self.token.cancel();
     }
 
+    /// Does this, unless the sign to stop comes before it is done: only for what may be dropped in its middle.
+    pub async fn unless<T>(&self, work: impl Future<Output = T>) -> Option<T> {
+        tokio::select! {
+            biased;
+            () = self.token.cancelled() => None,
+            done = work => Some(done),
+        }
+    }
+
     pub fn token(&self) -> &CancellationToken {
         &self.token
     }
