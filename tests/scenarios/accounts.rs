@@ -27,7 +27,7 @@ use steward_rules::github::scopes::Held;
 use crate::desk::Desk;
 use crate::keychain::in_session;
 
-const TOKEN: &str = "made-up-token-1";
+pub const TOKEN: &str = "made-up-token-1";
 const OTHER: &str = "made-up-token-2";
 
 /// A desk with a world beside it whose clocks agree.

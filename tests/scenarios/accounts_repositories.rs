@@ -5,15 +5,16 @@ use steward_core::api::requests::{
     ModeWord, Nothing, RepositoryAdd, RepositoryByName, RepositoryMode, TaskList,
 };
 use steward_core::api::{Api, board, offers, policy, repositories, tasks};
+use steward_core::clock::Clock;
 use steward_core::keychain::Keychain;
 use steward_core::store::repositories as observed;
 use steward_core::store::{Durability, StoreError};
-use steward_github_double::Fault;
+use steward_github_double::{Fault, World};
 use steward_kit::git::Repo;
 use steward_rules::caller::Caller;
 use steward_rules::ids::RepoName;
 
-use crate::accounts::Signing;
+use crate::accounts::{Signing, TOKEN};
 
 fn asked(name: &str) -> RepositoryAdd {
     RepositoryAdd { name: name.to_owned(), account: None, preset: None, workspace_path: None }
@@ -261,4 +262,96 @@ async fn clones_beside_the_workspaces_and_the_accounts_repositories_are_offered(
     assert!(page.problems[0].message.contains("octo@"), "{}", page.problems[0].message);
     signing.world.calm();
     signing.world.assert_contract();
+}
+
+impl Signing {
+    /// A second host whose account comes after the first one's.
+    fn other_host(&self) -> (World, String) {
+        let other = World::start_at(self.desk.clock.now());
+        other.token("octo", TOKEN, &["repo"]);
+        let host = other.base().trim_start_matches("http://").to_owned();
+        self.desk.config(&format!("{}  - {{host: \"{host}\", login: octo}}\n", self.config()));
+        (other, host)
+    }
+}
+
+#[tokio::test]
+async fn a_repository_of_another_host_is_watched_there_as_the_account_of_that_host() {
+    let signing = Signing::by_environment().await;
+    let (other, host) = signing.other_host();
+    let first = signing.host();
+    for world in [&signing.world, &other] {
+        world.repo("octo/app");
+        world.repo("octo/lib");
+    }
+    let added = async |name: &str, account: Option<&str>| {
+        let request = RepositoryAdd { account: account.map(str::to_owned), ..asked(name) };
+        repositories::add(&signing.api, request).await.map(|view| view.host)
+    };
+    let lib = format!("https://{host}/octo/lib");
+    // Whose it is must fit to where it is.
+    let as_first = format!("octo@{first}");
+    assert_eq!(added(&lib, Some(&as_first)).await.unwrap_err().code, ErrorCode::BadRequest);
+    assert_eq!(added("octo/lib", Some("octo")).await.unwrap_err().code, ErrorCode::BadRequest);
+    assert_eq!(added(&lib, Some(&format!("octo@{host}"))).await.unwrap(), host);
+    assert!(signing.config().contains(&format!("octo@{host}")), "{}", signing.config());
+    repositories::remove(&signing.api, named(&lib)).await.unwrap();
+    assert_eq!(added(&format!("ssh://git@{host}/octo/lib.git"), None).await.unwrap(), host);
+
+    // What one host has is not what another one calls the same.
+    assert_eq!(added("octo/app", None).await.unwrap(), first);
+    let app = format!("https://{host}/octo/app");
+    let refused = added(&app, None).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Refused);
+    assert!(refused.message.contains(&first), "{}", refused.message);
+    assert_eq!(board::show(&signing.api, named(&app)).await.unwrap_err().code, ErrorCode::NotFound);
+    let there = RepositoryByName { name: format!("https://{first}/octo/app") };
+    assert_eq!(board::show(&signing.api, there).await.unwrap().repository.host, first);
+    // An address of github.com is not read by whoever comes first.
+    let nobody = added("https://github.com/octo/site", None).await.unwrap_err();
+    assert_eq!(nobody.code, ErrorCode::SignedOut, "{}", nobody.message);
+}
+
+#[tokio::test]
+async fn a_clone_of_the_same_name_on_another_host_is_refused() {
+    let signing = Signing::by_environment().await;
+    let (other, host) = signing.other_host();
+    signing.world.repo("octo/app");
+    other.repo("octo/app");
+    let repo = Repo::init(signing.desk.root.join("there"));
+    repo.commit("first", &[("a", Some(b"a\n"))]);
+    repo.remote("origin", &other.clone_url("octo/app"));
+    let path = repo.path().to_string_lossy().into_owned();
+    let before = signing.config();
+    let with = |name: &str| RepositoryAdd { workspace_path: Some(path.clone()), ..asked(name) };
+    let refused = repositories::add(&signing.api, with("octo/app")).await.unwrap_err();
+    assert_eq!(refused.code, ErrorCode::BadRequest);
+    assert!(refused.message.contains(&format!("{host}/octo/app")), "{}", refused.message);
+    assert_eq!(signing.config(), before, "nothing is written for a refusal");
+    let view = repositories::add(&signing.api, with(&format!("https://{host}/octo/app"))).await.unwrap();
+    assert_eq!((view.host.as_str(), view.workspace.as_deref()), (host.as_str(), Some("there")));
+}
+
+#[tokio::test]
+async fn what_two_accounts_of_a_host_share_is_offered_once_and_other_hosts_stand_beside() {
+    let signing = Signing::by_environment().await;
+    let (other, host) = signing.other_host();
+    let first = signing.host();
+    signing.desk.config(&format!("{}  - {{host: \"{first}\", login: anna}}\n", signing.config()));
+    signing.world.repo("octo/app");
+    signing.world.repo("octo/lib");
+    other.repo("octo/app");
+    signing.added(asked("octo/app")).await.unwrap();
+    let repo = Repo::init(signing.desk.root.join("there"));
+    repo.commit("first", &[("a", Some(b"a\n"))]);
+    repo.remote("origin", &other.clone_url("octo/app"));
+    let page = offers::list(&signing.api, Nothing {}).await.unwrap();
+    let mut own: Vec<_> = page.account.iter().map(|offer| (offer.name.as_str(), offer.watched)).collect();
+    own.sort_unstable();
+    assert_eq!(own, [("octo/app", true), ("octo/lib", false)]);
+    assert!(page.account.iter().all(|offer| offer.host == first));
+    // The same name on another host is another repository, and nobody watches it.
+    let there: Vec<_> = page.clones.iter().map(|offer| (&offer.name, &offer.host, offer.watched)).collect();
+    assert_eq!(there, [(&"octo/app".to_owned(), &host, false)]);
+    assert_eq!(page.problems.len(), 1, "nobody is signed in there: {:?}", page.problems);
 }

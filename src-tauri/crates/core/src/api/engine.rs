@@ -151,7 +151,11 @@ pub(super) fn asked(config: &Config, text: &str) -> Result<Asked, ApiError> {
     let found = PullRef::parse(text).ok_or_else(|| {
         ApiError::new(ErrorCode::BadRequest, format!("item: `{}` is not `owner/repo#n`", convert::line(text)))
     })?;
-    let repository = watched(config, &found.repo.to_string())?.clone();
+    let named = match &found.host {
+        Some(host) => format!("https://{host}/{}", found.repo),
+        None => found.repo.to_string(),
+    };
+    let repository = watched(config, &named)?.clone();
     if !is_on(config) {
         return Err(ApiError::new(ErrorCode::Refused, "the engine is switched off")
             .hint("set engine.enabled in config.yaml"));

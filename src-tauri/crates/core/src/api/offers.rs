@@ -41,6 +41,8 @@ type Half = (Vec<v::RepositoryOffer>, Vec<v::StatusReason>);
 
 async fn of_accounts(api: &Api, config: &Config) -> Half {
     let (mut offers, mut problems) = (Vec::new(), Vec::new());
+    // Accounts of one host share repositories.
+    let mut seen = BTreeSet::new();
     for account in &config.accounts {
         let read = async {
             let client = api.context().client(account).await?;
@@ -53,7 +55,7 @@ async fn of_accounts(api: &Api, config: &Config) -> Half {
                     let name = RepoName::parse(&repo.full_name)?;
                     Some(v::RepositoryOffer {
                         host: convert::line(&account.host),
-                        watched: config.repository(&name).is_some(),
+                        watched: is_watched(config, &account.host, &name),
                         name: name.to_string(),
                         path: None,
                         private: Some(repo.private),
@@ -61,7 +63,9 @@ async fn of_accounts(api: &Api, config: &Config) -> Half {
                         active_at: repo.pushed_at,
                     })
                 };
-                offers.extend(open.filter_map(offer));
+                offers.extend(
+                    open.filter_map(offer).filter(|offer| seen.insert(key(&offer.host, &offer.name))),
+                );
             }
             Err(error) => {
                 let error = ApiError::from(error);
@@ -79,6 +83,15 @@ async fn of_accounts(api: &Api, config: &Config) -> Half {
         }
     }
     (offers, problems)
+}
+
+fn is_watched(config: &Config, host: &str, name: &RepoName) -> bool {
+    config.repository(name).is_some_and(|known| config.host_of(known).eq_ignore_ascii_case(host))
+}
+
+/// What makes two offers the same one.
+fn key(host: &str, name: &str) -> (String, String) {
+    (host.to_ascii_lowercase(), name.to_ascii_lowercase())
 }
 
 async fn clones(api: &Api, config: &Config) -> Half {
@@ -122,12 +135,12 @@ fn look_around(ctx: &Ctx, config: &Config, gone: &AtomicBool) -> Half {
         // What is no repository of its own, or broken, is no offer.
         let Ok(workspace) = Workspace::open(&git, &folder, &ctx.hosts()) else { continue };
         let Remote::GitHub { host, name } = workspace.remote() else { continue };
-        if !seen.insert((host.clone(), name.to_string().to_ascii_lowercase())) {
+        if !seen.insert(key(host, &name.to_string())) {
             continue;
         }
         offers.push(v::RepositoryOffer {
             host: convert::line(host),
-            watched: config.repository(name).is_some(),
+            watched: is_watched(config, host, name),
             name: name.to_string(),
             path: Some(workspace.root().to_string_lossy().into_owned()),
             private: None,

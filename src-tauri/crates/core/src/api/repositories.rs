@@ -1,5 +1,7 @@
 //! Watched repositories of the config file: adding, removing, and what Steward may do there.
 
+use std::path::Path;
+
 use steward_rules::ids::RepoName;
 
 use super::error::{ApiError, ErrorCode};
@@ -10,6 +12,7 @@ use super::views as v;
 use super::{Api, convert, workspaces};
 use crate::config::edit::Edit;
 use crate::config::{Account, CLASSES, Config, PRESETS, RepoMode, Repository};
+use crate::git::Remote;
 use crate::github::GitHubError;
 use crate::loops::accounts::NoAccount;
 use crate::loops::landed;
@@ -20,7 +23,7 @@ use crate::store::{Durability, StoreError};
 pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView, ApiError> {
     api.person("watch a repository")?;
     let config = api.context().config();
-    let asked = Asked::parse(&request.name)?;
+    let asked = Asked::parse(&request.name, &config)?;
     let account = account(&config, request.account.as_deref(), asked.host.as_deref())?;
     let preset = request.preset.filter(|preset| !preset.trim().is_empty());
     if let Some(preset) = preset.as_deref().filter(|preset| !PRESETS.contains(preset)) {
@@ -31,12 +34,12 @@ pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView,
         Some(account) => name_on_github(api, account, &asked.name).await?,
         None => asked.name.clone(),
     };
-    if config.repository(&name).is_some() {
-        let message = format!("{name} is watched already");
-        return Err(ApiError::new(ErrorCode::Refused, message).hint("`steward repo show` shows it"));
+    let host = account.map_or("github.com", |account| account.host.as_str());
+    if let Some(known) = config.repository(&name) {
+        return Err(watched_already(&config, known, host));
     }
     let clone = match request.workspace_path {
-        Some(path) => Some(clone_of(api, &[&name, &asked.name], path).await?),
+        Some(path) => Some(clone_of(api, host, &[&name, &asked.name], path).await?),
         None => None,
     };
     // The first account is taken when none is named; the file says no more than it must.
@@ -52,6 +55,21 @@ pub async fn add(api: &Api, request: RepositoryAdd) -> Result<v::RepositoryView,
     }
     changed(api).await?;
     view(api, &name).await
+}
+
+/// Why a second repository of a name is not watched: the file tells them apart by their names alone.
+fn watched_already(config: &Config, known: &Repository, host: &str) -> ApiError {
+    let there = config.host_of(known);
+    if there.eq_ignore_ascii_case(host) {
+        let message = format!("{} is watched already", known.name);
+        return ApiError::new(ErrorCode::Refused, message).hint("`steward repo show` shows it");
+    }
+    let message = format!(
+        "{} of {} is watched already, and a name stands in the file once",
+        known.name,
+        convert::line(there)
+    );
+    ApiError::new(ErrorCode::Refused, message).hint("stop watching that one first: `steward repo remove`")
 }
 
 /// Takes a repository out of the config file and forgets what was observed of it.
@@ -140,11 +158,15 @@ pub async fn unfreeze(api: &Api, request: RepositoryByName) -> Result<v::Reposit
     view(api, &name).await
 }
 
-/// The watched repository of this name.
+/// The watched repository of this name, which an address names with its host.
 pub(super) fn watched<'c>(config: &'c Config, text: &str) -> Result<&'c Repository, ApiError> {
-    let name = Asked::parse(text)?.name;
-    config.repository(&name).ok_or_else(|| {
-        ApiError::new(ErrorCode::NotFound, format!("{name} is not watched"))
+    let Asked { name, host } = Asked::parse(text, config)?;
+    let there = |found: &&Repository| {
+        host.as_ref().is_none_or(|host| config.host_of(found).eq_ignore_ascii_case(host))
+    };
+    config.repository(&name).filter(there).ok_or_else(|| {
+        let at = host.as_deref().map(|host| format!(" of {}", convert::line(host))).unwrap_or_default();
+        ApiError::new(ErrorCode::NotFound, format!("{name}{at} is not watched"))
             .hint("`steward repo list` lists what is, `steward repo add` adds it")
     })
 }
@@ -158,19 +180,27 @@ struct Asked {
 
 impl Asked {
     /// Reads `owner/name` or the repository's address.
-    fn parse(text: &str) -> Result<Self, ApiError> {
+    fn parse(text: &str, config: &Config) -> Result<Self, ApiError> {
         let text = text.trim();
-        let address = text.strip_prefix("https://").or_else(|| text.strip_prefix("http://"));
-        let (host, path) = match address.and_then(|rest| rest.split_once('/')) {
-            Some((host, path)) => (Some(host.to_ascii_lowercase()), path),
-            None => (None, text),
+        let bare = |path: &str| {
+            let path = path.trim_end_matches('/');
+            RepoName::parse(path.strip_suffix(".git").unwrap_or(path))
         };
-        let path = path.trim_end_matches('/');
-        let name = RepoName::parse(path.strip_suffix(".git").unwrap_or(path)).ok_or_else(|| {
+        let hosts: Vec<String> = config.accounts.iter().map(|account| account.host.clone()).collect();
+        let found = match bare(text) {
+            Some(name) => Some(Self { name, host: None }),
+            None => match Remote::parse(text, Path::new("/"), &hosts) {
+                Remote::GitHub { host, name } => Some(Self { name, host: Some(host) }),
+                Remote::Other(shown) => shown
+                    .split_once('/')
+                    .and_then(|(host, path)| Some(Self { name: bare(path)?, host: Some(host.to_owned()) })),
+                Remote::None | Remote::Path(_) => None,
+            },
+        };
+        found.ok_or_else(|| {
             let message = format!("name: `{}` is not `owner/name`", convert::line(text));
             ApiError::new(ErrorCode::BadRequest, message)
-        })?;
-        Ok(Self { name, host })
+        })
     }
 }
 
@@ -190,14 +220,16 @@ fn account<'c>(
                 Err(ApiError::new(ErrorCode::BadRequest, message).hint("write it as LOGIN@HOST"))
             }
             (None, _) => {
-                let message = format!("account: there is no account {}", convert::line(named));
+                let at = host.map(|host| format!(" on {}", convert::line(host))).unwrap_or_default();
+                let message = format!("account: there is no account {}{at}", convert::line(named));
                 Err(ApiError::new(ErrorCode::BadRequest, message).hint("`steward auth status` lists them"))
             }
         };
     }
     let found = config.accounts.iter().find(on_host);
     match (found, host) {
-        (None, Some(host)) if host != "github.com" => {
+        // Without any account github.com is meant, and nothing is asked there.
+        (None, Some(host)) if host != "github.com" || !config.accounts.is_empty() => {
             let message = format!("no account on {} is configured", convert::line(host));
             Err(ApiError::new(ErrorCode::SignedOut, message)
                 .hint(format!("`steward auth login --host {}` adds one", convert::line(host))))
@@ -230,17 +262,31 @@ async fn name_on_github(api: &Api, account: &Account, name: &RepoName) -> Result
 }
 
 /// What makes the clone at `path` a workspace; nothing when it is one already. Its origin may still have
-/// the name that was asked for when GitHub has another one now.
-async fn clone_of(api: &Api, names: &[&RepoName; 2], path: String) -> Result<Option<WorkspaceAdd>, ApiError> {
+/// the name that was asked for when GitHub has another one now, but no other host.
+async fn clone_of(
+    api: &Api,
+    host: &str,
+    names: &[&RepoName; 2],
+    path: String,
+) -> Result<Option<WorkspaceAdd>, ApiError> {
     let name = names[0];
     let found = workspaces::inspect(api, WorkspaceInspect { path }).await?;
-    let origin = found.workspace.repository.as_deref().and_then(RepoName::parse);
-    if !origin.as_ref().is_some_and(|origin| names.contains(&origin)) {
-        let message = match origin {
-            Some(other) => format!("workspacePath: this is a clone of {other}, not of {name}"),
-            None => format!("workspacePath: this is no clone of {name}: its origin leads elsewhere"),
-        };
-        return Err(ApiError::new(ErrorCode::BadRequest, message));
+    let remote = workspaces::remote(api, &found.path).await?;
+    let fits = |at: &str, of: &RepoName| at.eq_ignore_ascii_case(host) && names.contains(&of);
+    match &remote {
+        Remote::GitHub { host: at, name: of } if fits(at, of) => {}
+        Remote::GitHub { host: at, name: of } => {
+            let message = format!(
+                "workspacePath: this is a clone of {}/{of}, not of {}/{name}",
+                convert::line(at),
+                convert::line(host)
+            );
+            return Err(ApiError::new(ErrorCode::BadRequest, message));
+        }
+        Remote::None | Remote::Path(_) | Remote::Other(_) => {
+            let message = format!("workspacePath: this is no clone of {name}: its origin leads elsewhere");
+            return Err(ApiError::new(ErrorCode::BadRequest, message));
+        }
     }
     let config = api.context().config();
     if config.workspaces.iter().any(|workspace| workspace.path.to_string_lossy() == found.path) {

@@ -175,6 +175,12 @@ pub(super) async fn of_folder(api: &Api, folder: &Path) -> Result<(String, Strin
     .await
 }
 
+/// Where the `origin` of the checkout at `path` leads.
+pub(super) async fn remote(api: &Api, path: &str) -> Result<Remote, ApiError> {
+    let (ctx, path) = (api.context().clone(), PathBuf::from(path));
+    blocking(move || Ok(Workspace::open(&ctx.git()?, &path, &ctx.hosts())?.remote().clone())).await
+}
+
 async fn one(api: &Api, title: &str) -> Result<v::WorkspaceView, ApiError> {
     let found = by_title(api, title)?;
     let ctx = api.context().clone();
