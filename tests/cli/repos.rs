@@ -50,15 +50,43 @@ fn a_repository_is_added_widened_shown_and_removed() {
 
     let mode = ["repo", "mode", "octo/app", "act", "--act", "comment_review,label", "--json"];
     let app = person(&desk, &mode).ok().json();
-    assert_eq!((&app["mode"], &app["act"]), (&"act".into(), &serde_json::json!(["comment_review", "label"])));
+    // Nobody confirmed it yet: it is observed, and what waits stands beside it.
+    let asked = &app["asked"];
+    let classes = serde_json::json!(["comment_review", "label"]);
+    assert_eq!((&asked["mode"], &asked["act"]), (&"act".into(), &classes));
+    assert_eq!((&app["mode"], &app["act"]), (&"observe".into(), &serde_json::json!([])));
+    let line = |name: &str| {
+        let list = person(&desk, &["repo", "list"]).ok().stdout;
+        list.lines().find(|line| line.contains(name)).unwrap().to_owned()
+    };
+    let waits = "act (comment_review, label) waits for your confirmation";
+    assert!(line("octo/app").contains("octo/app  observe  ") && line("octo/app").contains(waits));
+    let shown = person(&desk, &["repo", "show", "octo/app"]).ok().stdout;
+    assert!(shown.contains(waits) && shown.contains("observe\n"), "{shown}");
+    let store = Store::open(&Home::under(&desk.home.path()), Arc::new(SystemClock)).unwrap();
+    let name = RepoName::parse("octo/app").unwrap();
+    let fault = repositories::Fault {
+        slug: "not_found".to_owned(),
+        detail: "GitHub knows no such thing".to_owned(),
+        hint: String::new(),
+    };
+    store
+        .write_blocking(Durability::Full, |tx| {
+            let row = repositories::ensure(tx, &host, &name)?;
+            repositories::failed(tx, row.id, &fault)
+        })
+        .unwrap();
+    drop(store);
+    let both = line("octo/app");
+    assert!(both.contains("GitHub knows no such thing") && both.contains(waits), "{both}");
     let app = person(&desk, &["repo", "mode", "octo/app", "suggest", "--act", "", "--json"]).ok().json();
-    assert_eq!((&app["mode"], &app["act"]), (&"suggest".into(), &serde_json::json!([])));
+    assert_eq!((&app["asked"]["mode"], &app["mode"]), (&"suggest".into(), &"observe".into()));
     assert_eq!(person(&desk, &["repo", "mode", "octo/app", "act", "--act", "merg"]).code, 2);
     assert_eq!(person(&desk, &["repo", "mode", "octo/app", "everything"]).code, 2);
     assert_eq!(person(&desk, &["repo", "mode", "octo/none", "act"]).code, 1);
 
     let list = person(&desk, &["repo", "list"]).ok().stdout;
-    assert!(list.contains(&format!("{host}/octo/app  suggest  -      -       not yet  ")), "{list}");
+    assert!(list.contains(&format!("{host}/octo/app  observe  -      -       not yet  ")), "{list}");
     let shown = person(&desk, &["repo", "show", "octo/app"]).ok().stdout;
     assert!(shown.contains(&format!("octo/app on {host}")) && shown.contains("code-app"), "{shown}");
     let policy = person(&desk, &["repo", "policy", "octo/app"]).ok().stdout;

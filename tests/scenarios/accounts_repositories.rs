@@ -141,7 +141,7 @@ async fn mode_and_classes_are_written_together_and_their_origin_is_told() {
     let set = async |mode: ModeWord, act: Option<&[&str]>| {
         let act = act.map(|classes| classes.iter().map(|class| (*class).to_owned()).collect());
         let request = RepositoryMode { name: "Octo/App".to_owned(), mode, act };
-        repositories::mode(&signing.api, request).await.map(|view| (view.mode, view.act))
+        repositories::mode(&signing.api, request).await.map(|view| (view.asked.mode, view.asked.act))
     };
     let (mode, act) = set(ModeWord::Suggest, None).await.unwrap();
     assert_eq!((mode.as_str(), act.len()), ("suggest", 0));
@@ -354,4 +354,26 @@ async fn what_two_accounts_of_a_host_share_is_offered_once_and_other_hosts_stand
     let there: Vec<_> = page.clones.iter().map(|offer| (&offer.name, &offer.host, offer.watched)).collect();
     assert_eq!(there, [(&"octo/app".to_owned(), &host, false)]);
     assert_eq!(page.problems.len(), 1, "nobody is signed in there: {:?}", page.problems);
+}
+
+/// Whoever reads this file waits until somebody writes it.
+#[cfg(unix)]
+fn hang(file: &std::path::Path) {
+    std::fs::remove_file(file).unwrap();
+    nix::unistd::mkfifo(file, nix::sys::stat::Mode::S_IRWXU).unwrap();
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn a_view_of_repositories_is_answered_while_the_git_of_a_workspace_hangs() {
+    let signing = Signing::by_environment().await;
+    signing.world.repo("octo/web");
+    let web = signing.clone_beside("web", "octo/web");
+    let request = RepositoryAdd { workspace_path: Some(web.clone()), ..asked("octo/web") };
+    repositories::add(&signing.api, request).await.unwrap();
+    hang(&std::path::Path::new(&web).join(".git/config"));
+    let page = board::list(&signing.api, Nothing {}).await.unwrap();
+    assert_eq!(page.repositories[0].workspace.as_deref(), Some("web"));
+    let shown = board::show(&signing.api, named("octo/web")).await.unwrap();
+    assert_eq!(shown.repository.workspace.as_deref(), Some("web"));
 }

@@ -124,6 +124,32 @@ async fn a_repository_that_is_added_while_a_look_is_under_way_is_looked_at_next(
 }
 
 #[tokio::test]
+async fn the_runtime_keeps_where_a_workspace_comes_from_and_reads_it_again_when_the_file_changes() {
+    let desk = Desk::watching(&["octo/app"]);
+    desk.world.repo("octo/app");
+    let running = runtime(&desk).await;
+    let api = client(&desk).await;
+    let workspace = async || {
+        let board = ask(&api, "repository_board", json!({ "name": "octo/app" })).await.unwrap();
+        board["repository"]["workspace"].clone()
+    };
+    let repo = steward_kit::git::Repo::init(desk.home.data_dir().join("here"));
+    repo.commit("first", &[("a", Some(b"a\n"))]);
+    repo.remote("origin", &desk.world.clone_url("octo/app"));
+    let text = std::fs::read_to_string(desk.home.config_file()).unwrap();
+    let more = format!("{text}workspaces: [{{title: here, path: {}}}]\n", repo.path().display());
+    std::fs::write(desk.home.config_file(), more).unwrap();
+    desk.ctx.config.reread();
+    api.context().config.reread();
+    eventually("the workspace of octo/app", async || workspace().await == "here").await;
+    // Another repository at the same place is no clone of it.
+    repo.git(&["remote", "set-url", "origin", &desk.world.clone_url("octo/lib")]);
+    desk.pass(chrono::Duration::minutes(2));
+    eventually("that it is none any more", async || workspace().await.is_null()).await;
+    running.stop().await;
+}
+
+#[tokio::test]
 async fn off_means_absent_and_the_first_repository_wakes_it() {
     let desk = Desk::watching(&["octo/app"]);
     std::fs::write(desk.home.config_file(), "").unwrap();
@@ -202,7 +228,8 @@ async fn the_board_shows_what_was_seen_with_its_task_and_nothing_that_runs_in_a_
     api.context().config.reread();
     let page = ask(&api, "repository_list", json!({})).await.unwrap();
     let listed = page["repositories"].as_array().unwrap();
-    assert_eq!((&listed[0]["mode"], &listed[0]["unconfirmed"]), (&json!("suggest"), &json!(true)));
+    assert_eq!((&listed[0]["mode"], &listed[0]["unconfirmed"]), (&json!("observe"), &json!(true)));
+    assert_eq!(listed[0]["asked"], json!({"mode": "suggest", "act": []}));
     let standing = desk.tick().await;
     assert_eq!(standing.next_tick, Some(desk.now() + chrono::Duration::minutes(2)), "as the file says");
 

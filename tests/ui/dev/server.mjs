@@ -245,7 +245,7 @@ const answers = {
   repository_checks_set: ({ name }) => repositories.find((one) => one.name === name),
   repository_mode_preview: ({ name, mode, act }) => {
     const one = repositories.find((found) => found.name === name);
-    if (one?.mode === mode && act === undefined) return { ...edit([]), parts: [] };
+    if (one?.asked.mode === mode && act === undefined) return { ...edit([]), parts: [] };
     const shown = edit(
       [`    mode: ${mode}`, ...(act ? [`    act: [${act.join(", ")}]`] : [])],
       [`    mode: ${one?.mode ?? "observe"}`],
@@ -264,10 +264,13 @@ const answers = {
   repository_offers: () => offers,
   repository_mode: ({ name, mode, act }) =>
     Object.assign(repositories.find((one) => one.name === name) ?? {}, {
-      mode,
-      ...(act === undefined ? {} : { act }),
+      asked: { mode, act: act ?? [] },
+      unconfirmed: true,
     }),
-  repository_add: ({ name }) => ({ ...repositories[2], name }),
+  repository_add: ({ name }) => ({
+    ...repositories[2],
+    name: name.replace(/^https:\/\/[^/]+\//, ""),
+  }),
   repository_remove: ({ name }) => ({ message: `${name} is watched no more` }),
   observe_now: () => observer,
   account_list: () =>

@@ -162,6 +162,7 @@ export function repository(name: string, change: Partial<RepositoryView> = {}): 
     account: "octo",
     mode: "observe",
     act: [],
+    asked: { mode: change.mode ?? "observe", act: change.act ?? [] },
     preset: "code-app",
     workspace: null,
     nowCalled: null,

@@ -102,10 +102,12 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
             });
         }
         RepoCommand::List => {
+            board::look_at_workspaces(api).await;
             let page = board::list(api, Nothing {}).await?;
             out.answer(&page, |page| render(page, api.now(), out));
         }
         RepoCommand::Show { name } => {
+            board::look_at_workspaces(api).await;
             let found = board::show(api, RepositoryByName { name }).await?;
             out.answer(&found, |found| render_board(found, api.now(), out));
         }
@@ -118,12 +120,8 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
             let act = act.map(|classes| classes.into_iter().filter(|class| !class.is_empty()).collect());
             let changed = repositories::mode(api, RepositoryMode { name, mode, act }).await?;
             out.answer(&changed, |r| {
-                let waits = if r.unconfirmed {
-                    "; what widens it waits for your confirmation: steward config confirm"
-                } else {
-                    ""
-                };
-                format!("{}: {}{waits}", r.name, mode_words(r))
+                let waits = waits_words(r).map(|waits| format!("; {waits}: steward config confirm"));
+                format!("{}: {}{}", r.name, mode_words(&r.mode, &r.act), waits.unwrap_or_default())
             });
         }
         RepoCommand::Policy { name } => {
@@ -156,11 +154,18 @@ pub async fn run(api: &Api, command: RepoCommand, out: &Output) -> Result<(), Ap
     Ok(())
 }
 
-fn mode_words(r: &RepositoryView) -> String {
-    match r.act.as_slice() {
-        [] => r.mode.clone(),
-        classes => format!("{} ({})", r.mode, classes.join(", ")),
+fn mode_words(mode: &str, act: &[String]) -> String {
+    match act {
+        [] => mode.to_owned(),
+        classes => format!("{mode} ({})", classes.join(", ")),
     }
+}
+
+/// What the file asks for beyond what is in force.
+fn waits_words(r: &RepositoryView) -> Option<String> {
+    let (asked, now) = (mode_words(&r.asked.mode, &r.asked.act), mode_words(&r.mode, &r.act));
+    let what = if asked == now { "a wider limit".to_owned() } else { asked };
+    r.unconfirmed.then(|| format!("{what} waits for your confirmation"))
 }
 
 fn seen(r: &RepositoryView, now: DateTime<Utc>) -> String {
@@ -174,16 +179,15 @@ fn render(page: &RepositoryPage, now: DateTime<Utc>, out: &Output) -> String {
     let mut table = Table::new(&["repository", "mode", "pulls", "issues", "seen", "state"]);
     for r in &page.repositories {
         let count = |n: u32| if r.observed_at.is_some() { n.to_string() } else { "-".to_owned() };
-        let state = match &r.problem {
-            _ if r.frozen.is_some() => out.paint(Tone::Bad, "merging is frozen"),
-            Some(problem) => out.paint(Tone::Warn, &problem.message),
-            None if r.unconfirmed => out.paint(Tone::Warn, "waits for confirmation"),
-            None => "ok".to_owned(),
-        };
+        let frozen = r.frozen.as_ref().map(|_| out.paint(Tone::Bad, "merging is frozen"));
+        let problem = r.problem.as_ref().map(|problem| out.paint(Tone::Warn, &problem.message));
+        let waits = waits_words(r).map(|waits| out.paint(Tone::Warn, &waits));
+        let state: Vec<String> = [frozen, problem, waits].into_iter().flatten().collect();
+        let state = if state.is_empty() { "ok".to_owned() } else { state.join("; ") };
         let host = if r.host == "github.com" { String::new() } else { format!("{}/", r.host) };
         table.row([
             format!("{host}{}", r.name),
-            mode_words(r),
+            mode_words(&r.mode, &r.act),
             count(r.open_pulls),
             count(r.open_issues),
             seen(r, now),
@@ -197,13 +201,13 @@ fn render_board(found: &BoardView, now: DateTime<Utc>, out: &Output) -> String {
     let r = &found.repository;
     let mut head = Table::bare();
     head.row(["repository".to_owned(), out.paint(Tone::Bold, &format!("{} on {}", r.name, r.host))]);
-    head.row(["mode".to_owned(), mode_words(r)]);
+    head.row(["mode".to_owned(), mode_words(&r.mode, &r.act)]);
     if let Some(freeze) = &r.frozen {
         let words = format!("{}; steward repo unfreeze {}", freeze.why, r.name);
         head.row(["frozen".to_owned(), out.paint(Tone::Bad, &words)]);
     }
-    if r.unconfirmed {
-        head.row(["waits".to_owned(), "for your confirmation: steward config confirm".to_owned()]);
+    if let Some(waits) = waits_words(r) {
+        head.row(["waits".to_owned(), out.paint(Tone::Warn, &format!("{waits}: steward config confirm"))]);
     }
     for (name, value) in [
         ("account", &r.account),

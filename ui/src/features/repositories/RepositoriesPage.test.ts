@@ -231,6 +231,66 @@ describe("a board", () => {
     await vi.waitFor(() => expect(location.hash).toBe("#/repository/octo/app/pull/13/review/5"));
   });
 
+  test("a review that was asked for stands under its own pull, wherever the person is by then", async () => {
+    let made = (): void => undefined;
+    host.answers.task_add = () =>
+      new Promise((done) => {
+        made = () => done(task(77, { title: "Break it" }));
+      }) as never;
+    host.answers.review_start = () => ({ review: 5, task: 77, sha: "b".repeat(40) });
+    await at("repository/octo/app/pull/13");
+    await screen.findByTestId("pull-add-task");
+    await type("R", { shiftKey: true });
+    await vi.waitFor(() => expect(host.asked("task_add")).toEqual([{ pull: "octo/app#13" }]));
+    await type("k");
+    await vi.waitFor(() => expect(location.hash).toBe("#/repository/octo/app/pull/12"));
+    made();
+    await fireEvent.click(await screen.findByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(location.hash).toBe("#/repository/octo/app/pull/13/review/5"));
+  });
+
+  test("that was read and now cannot be says so while a pull is open, too", async () => {
+    await at("repository/octo/app/pull/12");
+    await screen.findByTestId("pull-facts");
+    host.answers.repository_board = () => {
+      throw new Error("the database is locked");
+    };
+    host.say("repositories");
+    expect(await screen.findByText(/Shown as of just now: the database is locked/)).toBeTruthy();
+    expect(screen.getByTestId("pull-facts")).toBeTruthy();
+  });
+
+  test("shows what is in force, and beside it what waits to be confirmed", async () => {
+    const asked = { mode: "act", act: ["merge"] };
+    board.repository = repository("octo/app", { mode: "suggest", asked, unconfirmed: true });
+    await at("repository/octo/app");
+    expect((await screen.findByTestId("mode-chip")).textContent).toContain("SUGGEST");
+    const head = screen.getByTestId("board-head").textContent ?? "";
+    expect(head.match(/by itself/g)).toHaveLength(1);
+    const waits = screen.getByTestId("unconfirmed").textContent ?? "";
+    expect(waits).toMatch(/ACT, by itself: merge/);
+  });
+
+  test("that is stopped being watched while the person went elsewhere leaves them there", async () => {
+    let done = (): void => undefined;
+    host.answers.repository_remove = () =>
+      new Promise((resolve) => {
+        done = () => resolve({ message: "octo/app is not watched any more" });
+      }) as never;
+    await at("repository/octo/app");
+    await fireEvent.click(await screen.findByTestId("repository-menu"));
+    await fireEvent.click(await screen.findByText("Stop watching"));
+    await fireEvent.click(await screen.findByTestId("confirm-ok"));
+    await vi.waitFor(() => expect(host.asked("repository_remove")).toHaveLength(1));
+    router.go(parse("tasks"));
+    await vi.waitFor(() => expect(location.hash).toBe("#/tasks"));
+    done();
+    await vi.waitFor(() =>
+      expect(notices.toasts.at(-1)?.text).toBe("octo/app is not watched any more"),
+    );
+    expect(location.hash).toBe("#/tasks");
+  });
+
   test("a pull that left the board says what became of it", async () => {
     await at("pr/octo/app/99");
     expect(await screen.findByText("#99 is not open here")).toBeTruthy();
@@ -336,6 +396,33 @@ describe("the mode of a repository", () => {
     expect(host.asked("power_confirm")).toEqual([]);
     await fireEvent.click(screen.getByTestId("confirm-ok"));
     await vi.waitFor(() => expect(host.asked("power_confirm")).toEqual([{ change: "c4a6e" }]));
+  });
+
+  test("whose answer comes late closes no other dialog, and its toast tells of what was written", async () => {
+    let written = (): void => undefined;
+    host.answers.repository_mode = ({ name }) =>
+      new Promise((done) => {
+        written = () => done(repository(name, { unconfirmed: true }));
+      }) as never;
+    await at("repository/octo/app");
+    await fireEvent.click(await screen.findByTestId("set-mode"));
+    await fireEvent.click(await screen.findByTestId("mode-suggest"));
+    await vi.waitFor(() =>
+      expect((screen.getByTestId("mode-save") as HTMLButtonElement).disabled).toBe(false),
+    );
+    await fireEvent.click(screen.getByTestId("mode-save"));
+    await vi.waitFor(() => expect(host.asked("repository_mode")).toHaveLength(1));
+    await fireEvent.click(screen.getByTestId("mode-act"));
+    await fireEvent.click(screen.getByText("Cancel"));
+    await vi.waitFor(() => expect(screen.queryByTestId("mode-dialog")).toBeNull());
+    await fireEvent.click(screen.getByTestId("set-mode"));
+    await screen.findByTestId("mode-dialog");
+    written();
+    await vi.waitFor(() =>
+      expect(notices.toasts.at(-1)?.text).toBe("octo/app: suggest is written"),
+    );
+    expect(screen.getByTestId("mode-dialog")).toBeTruthy();
+    expect(host.asked("power_show")).toEqual([]);
   });
 
   test("that is refused stays in its dialog with the reason", async () => {

@@ -1,21 +1,24 @@
 //! Watched repositories, what is open in them, and what the observer does. Read only.
 
-use steward_rules::ids::RepoName;
+use std::collections::BTreeMap;
+
+use steward_rules::ids::{PullNumber, TaskId};
 use steward_rules::observing::ObserverState;
+use steward_rules::power::EffectClass;
 
 use super::error::{ApiError, ErrorCode};
 use super::repositories::watched;
 use super::requests::{Nothing, RepositoryByName};
 use super::{Api, convert, views as v};
 use crate::config::{self, Config};
-use crate::git::{Remote, Workspace};
 use crate::lock;
-use crate::loops::Ctx;
 use crate::loops::effects::powers;
 use crate::loops::observer::standing::{self, Standing};
+use crate::loops::origins;
 use crate::store::issues::IssueRow;
 use crate::store::pulls::PullRow;
 use crate::store::repositories::{Known, RepositoryRow};
+use crate::store::reviews::ReviewRecord;
 use crate::store::{
     Durability, ReadTx, StoreError, api_budget, issues, landings, pulls, repositories, reviews, tasks,
 };
@@ -25,12 +28,9 @@ const LABELS: usize = 20;
 
 pub async fn list(api: &Api, _: Nothing) -> Result<v::RepositoryPage, ApiError> {
     let config = api.config().config.clone();
-    let workspaces = workspaces(api.context()).await?;
     let repositories = api
         .store()
-        .read(move |tx| {
-            config.repositories.iter().map(|one| read_view(tx, &config, one, &workspaces)).collect()
-        })
+        .read(move |tx| config.repositories.iter().map(|one| read_view(tx, &config, one)).collect())
         .await
         .map_err(|error: StoreError| ApiError::from(error))?;
     Ok(v::RepositoryPage { repositories, observer: observer(api).await? })
@@ -39,12 +39,11 @@ pub async fn list(api: &Api, _: Nothing) -> Result<v::RepositoryPage, ApiError> 
 pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, ApiError> {
     let config = api.config().config.clone();
     let wanted = watched(&config, &request.name)?.clone();
-    let workspaces = workspaces(api.context()).await?;
     let mut board = api
         .store()
         .read(move |tx| -> Result<_, ApiError> {
             let host = config.host_of(&wanted).to_owned();
-            let view = read_view(tx, &config, &wanted, &workspaces)?;
+            let view = read_view(tx, &config, &wanted)?;
             let Some(row) = repositories::find(tx, &host, &wanted.name)? else {
                 return Ok(v::BoardView {
                     repository: view,
@@ -54,12 +53,12 @@ pub async fn show(api: &Api, request: RepositoryByName) -> Result<v::BoardView, 
                 });
             };
             let base = web_address(&host, &row);
+            let followed = Followed::read(tx, &row)?;
             let pulls = pulls::open_of(tx, row.id)?;
-            let pulls: Result<Vec<_>, StoreError> =
-                pulls.iter().map(|pull| pull_row(tx, &row, pull, &base)).collect();
+            let pulls = pulls.iter().map(|pull| pull_row(&row, pull, &base, &followed)).collect();
             let issues = issues::open_of(tx, row.id)?.iter().map(|issue| issue_row(issue, &base)).collect();
             let engine = super::engine::board(tx, &config, &wanted, &row)?;
-            Ok(v::BoardView { repository: view, pulls: pulls?, issues, engine })
+            Ok(v::BoardView { repository: view, pulls, issues, engine })
         })
         .await?;
     if let Some(engine) = &mut board.engine {
@@ -122,45 +121,25 @@ pub(super) async fn observer(api: &Api) -> Result<v::ObserverView, ApiError> {
     })
 }
 
-/// A workspace of the config file and the repository its `origin` is.
-struct Cloned {
-    title: String,
-    host: String,
-    name: RepoName,
-}
-
-/// Which repository each workspace is a clone of, where git says so.
-async fn workspaces(ctx: &Ctx) -> Result<Vec<Cloned>, ApiError> {
-    let ctx = ctx.clone();
-    let found = tokio::task::spawn_blocking(move || {
-        let Ok(git) = ctx.git() else { return Vec::new() };
-        let (known, hosts) = (ctx.config.current().config.workspaces.clone(), ctx.hosts());
-        let clone = |workspace: config::Workspace| {
-            let opened = Workspace::open(&git, &workspace.path, &hosts).ok()?;
-            match opened.remote() {
-                Remote::GitHub { host, name } => {
-                    Some(Cloned { title: workspace.title, host: host.clone(), name: name.clone() })
-                }
-                Remote::None | Remote::Path(_) | Remote::Other(_) => None,
-            }
-        };
-        known.into_iter().filter_map(clone).collect()
-    });
-    found.await.map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))
+/// Reads again of git which repository each workspace is a clone of, for a client that can wait for it; the views
+/// themselves show what was read last.
+pub async fn look_at_workspaces(api: &Api) {
+    if let Err(error) = origins::look(api.context()).await {
+        tracing::warn!(%error, "where the workspaces come from was not kept");
+    }
 }
 
 /// One watched repository.
 pub(super) async fn view(api: &Api, known: &config::Repository) -> Result<v::RepositoryView, ApiError> {
     let (config, known) = (api.config().config.clone(), known.clone());
-    let workspaces = workspaces(api.context()).await?;
-    Ok(api.store().read(move |tx| read_view(tx, &config, &known, &workspaces)).await?)
+    Ok(api.store().read(move |tx| read_view(tx, &config, &known)).await?)
 }
 
+/// A watched repository as clients see it: what the file says, what of it is in force, and what GitHub last said.
 fn read_view(
     tx: &ReadTx<'_>,
     config: &Config,
     known: &config::Repository,
-    workspaces: &[Cloned],
 ) -> Result<v::RepositoryView, StoreError> {
     let host = config.host_of(known);
     let row = repositories::find(tx, host, &known.name)?;
@@ -168,37 +147,25 @@ fn read_view(
         Some(row) => repositories::open(tx, row.id)?,
         None => Known::default(),
     };
-    let unconfirmed = powers::read(tx, config)?.waits(host, &known.name);
     let frozen = landings::frozen(tx, host, &known.name)?
         .map(|freeze| v::FreezeView { why: convert::line(&freeze.why), at: freeze.at });
-    Ok(v::RepositoryView {
-        unconfirmed,
-        frozen,
-        ..repository_view(config, known, row.as_ref(), open, workspaces)
-    })
-}
-
-/// A watched repository as clients see it: what the file says, and what GitHub last said. What waits for
-/// the person is the caller's to add.
-fn repository_view(
-    config: &Config,
-    known: &config::Repository,
-    row: Option<&RepositoryRow>,
-    open: Known,
-    workspaces: &[Cloned],
-) -> v::RepositoryView {
-    let host = config.host_of(known);
-    let seen = row.and_then(|row| row.seen.as_ref());
-    let workspace = workspaces
+    let powers = powers::read(tx, config)?;
+    let power = powers.in_force.of(host, &known.name);
+    let acts = |word: &&String| EffectClass::parse(word).is_some_and(|class| power.acts(class));
+    let kept = origins::Kept::read(tx)?;
+    let workspace = config
+        .workspaces
         .iter()
-        .find(|cloned| cloned.host.eq_ignore_ascii_case(host) && cloned.name == known.name)
-        .map(|cloned| cloned.title.clone());
-    v::RepositoryView {
+        .find(|one| kept.of(one).is_some_and(|origin| origin.is(host, &known.name)))
+        .map(|one| one.title.clone());
+    let seen = row.as_ref().and_then(|row| row.seen.as_ref());
+    Ok(v::RepositoryView {
         host: host.to_owned(),
         name: known.name.to_string(),
         account: config.account_of(known).map(|account| account.login.clone()),
-        mode: known.mode.as_str().to_owned(),
-        act: known.act.clone(),
+        mode: power.mode().as_str().to_owned(),
+        act: known.act.iter().filter(acts).cloned().collect(),
+        asked: v::AskedPower { mode: known.mode.as_str().to_owned(), act: known.act.clone() },
         preset: known.preset.clone(),
         workspace,
         now_called: seen.and_then(|seen| seen.now_called.clone()),
@@ -206,14 +173,14 @@ fn repository_view(
         private: seen.map(|seen| seen.private),
         archived: seen.map(|seen| seen.archived),
         permission: seen.and_then(|seen| seen.permission.clone()),
-        observed_at: row.and_then(|row| row.observed_at),
-        tried_at: row.and_then(|row| row.tried_at),
-        problem: row.and_then(problem),
+        observed_at: row.as_ref().and_then(|row| row.observed_at),
+        tried_at: row.as_ref().and_then(|row| row.tried_at),
+        problem: row.as_ref().and_then(problem),
         open_pulls: open.pulls,
         open_issues: open.issues,
-        unconfirmed: false,
-        frozen: None,
-    }
+        unconfirmed: powers.waits(host, &known.name),
+        frozen,
+    })
 }
 
 fn problem(row: &RepositoryRow) -> Option<v::StatusReason> {
@@ -232,23 +199,32 @@ fn problem(row: &RepositoryRow) -> Option<v::StatusReason> {
     })
 }
 
-fn pull_row(
-    tx: &ReadTx<'_>,
-    row: &RepositoryRow,
-    pull: &PullRow,
-    base: &str,
-) -> Result<v::PullRow, StoreError> {
-    let task = tasks::find_by_pull(tx, &row.host, &row.name, pull.number)?;
-    let review = match &task {
-        Some(task) => reviews::newest(tx, task.id)?,
-        None => None,
-    };
+/// The tasks of a repository's open pull requests and the newest review of each, read at once.
+struct Followed {
+    tasks: BTreeMap<PullNumber, TaskId>,
+    reviews: BTreeMap<TaskId, ReviewRecord>,
+}
+
+impl Followed {
+    fn read(tx: &ReadTx<'_>, row: &RepositoryRow) -> Result<Self, StoreError> {
+        let tasks = tasks::of_open_pulls(tx, row.id, &row.host, &row.name)?;
+        let reviews = reviews::newest_of_open_pulls(tx, row.id, &row.host, &row.name)?;
+        Ok(Self {
+            tasks: tasks.into_iter().collect(),
+            reviews: reviews.into_iter().map(|review| (review.task, review)).collect(),
+        })
+    }
+}
+
+fn pull_row(row: &RepositoryRow, pull: &PullRow, base: &str, followed: &Followed) -> v::PullRow {
+    let task = followed.tasks.get(&pull.number);
+    let review = task.and_then(|task| followed.reviews.get(task));
     let here = [Some(row.name.to_string()), row.seen.as_ref().and_then(|seen| seen.now_called.clone())];
     let from_here = pull
         .head_repository
         .as_ref()
         .is_some_and(|from| here.iter().flatten().any(|name| name.eq_ignore_ascii_case(from)));
-    Ok(v::PullRow {
+    v::PullRow {
         number: pull.number.0,
         title: convert::line(pull.title.as_data()),
         author: convert::line(&pull.author),
@@ -265,9 +241,9 @@ fn pull_row(
         updated_at: pull.updated_at,
         seen_at: pull.seen_at,
         url: format!("{base}/pull/{}", pull.number),
-        task: task.map(|task| task.id.0),
-        review: review.as_ref().map(convert::review_row),
-    })
+        task: task.map(|task| task.0),
+        review: review.map(convert::review_row),
+    }
 }
 
 fn issue_row(issue: &IssueRow, base: &str) -> v::IssueRow {

@@ -9,7 +9,7 @@ use super::{Api, convert};
 use crate::config::edit::Edit;
 use crate::config::{self, ForgeChoice, WorkspaceMatch};
 use crate::git::{Git, GitError, Remote, Workspace};
-use crate::loops::Ctx;
+use crate::loops::{Ctx, origins};
 use crate::store::tasks;
 
 /// Branches shown of one workspace.
@@ -19,6 +19,9 @@ pub async fn list(api: &Api, _: Nothing) -> Result<v::WorkspacePage, ApiError> {
     let known = api.config().config.workspaces.clone();
     let ctx = api.context().clone();
     let workspaces = blocking(move || Ok(known.iter().map(|w| described(&ctx, w)).collect())).await?;
+    if let Err(error) = origins::look(api.context()).await {
+        tracing::warn!(%error, "where the workspaces come from was not kept");
+    }
     Ok(v::WorkspacePage { workspaces })
 }
 
@@ -107,9 +110,10 @@ pub async fn add(api: &Api, request: WorkspaceAdd) -> Result<v::WorkspaceView, A
     }
     let ctx = api.context().clone();
     // The folder is opened first: a workspace that cannot be read helps nobody.
-    let root = blocking(move || {
+    let (root, remote) = blocking(move || {
         let git = ctx.git()?;
-        Ok(Workspace::open(&git, &path, &ctx.hosts())?.root().to_owned())
+        let workspace = Workspace::open(&git, &path, &ctx.hosts())?;
+        Ok((workspace.root().to_owned(), workspace.remote().clone()))
     })
     .await?;
     if let Some(other) = api.config().config.workspaces.iter().find(|w| w.path == root) {
@@ -121,6 +125,9 @@ pub async fn add(api: &Api, request: WorkspaceAdd) -> Result<v::WorkspaceView, A
     let change =
         Edit::AddWorkspace { title: title.clone(), path: root.to_string_lossy().into_owned(), forge };
     super::settings::change(api, &change)?;
+    if let Err(error) = origins::keep(api.context(), root, remote).await {
+        tracing::warn!(%error, "where a workspace comes from was not kept");
+    }
     one(api, &title).await
 }
 

@@ -8,6 +8,7 @@ mod failpoint;
 pub mod forge;
 pub mod landed;
 pub mod observer;
+pub mod origins;
 pub mod pause;
 pub mod questions;
 pub mod review;

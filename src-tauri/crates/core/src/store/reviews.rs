@@ -4,7 +4,7 @@ mod row;
 
 use chrono::{DateTime, Utc};
 use rusqlite::named_params;
-use steward_rules::ids::{ReviewId, Sha, TaskId};
+use steward_rules::ids::{RepoName, ReviewId, Sha, TaskId};
 use steward_rules::review::lifecycle::PastReview;
 pub use steward_rules::review::lifecycle::{EndReason, ReviewState, Trigger};
 pub use steward_rules::review::verdict::StaleReason;
@@ -12,6 +12,7 @@ pub use steward_rules::review::verdict::StaleReason;
 use row::{COLUMNS, read};
 pub use row::{Digested, NewReview, Outcome, Progress, ReviewRecord, RunStart, Stats, Submitted};
 
+use super::repositories::RepositoryId;
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
 
@@ -63,6 +64,29 @@ pub fn list(tx: &ReadTx<'_>, task: Option<TaskId>, limit: u32) -> Result<Vec<Rev
 /// The newest review of a task.
 pub fn newest(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<ReviewRecord>, StoreError> {
     Ok(list(tx, Some(task), 1)?.pop())
+}
+
+/// The newest review of each task of a repository's open pull requests; `row` is its number in
+/// `repositories`.
+pub fn newest_of_open_pulls(
+    tx: &ReadTx<'_>,
+    row: RepositoryId,
+    host: &str,
+    repository: &RepoName,
+) -> Result<Vec<ReviewRecord>, StoreError> {
+    tx.query_all(
+        &format!(
+            "SELECT {COLUMNS} FROM pulls p
+             JOIN tasks t ON coalesce(t.host, 'github.com') = coalesce(:host, 'github.com')
+                 AND t.repository = :repository AND t.pull = p.number
+             JOIN reviews r ON r.id = (SELECT max(n.id) FROM reviews n WHERE n.task = t.id)
+             WHERE p.repository = :row AND p.state = 'open'"
+        ),
+        named_params! {
+            ":row": row.0, ":host": super::tasks::other_host(host), ":repository": repository.to_string(),
+        },
+        read,
+    )
 }
 
 /// The open review of a task; a held one that went stale publishes nothing and is not open.

@@ -6,6 +6,7 @@ use steward_rules::ids::{PullNumber, RepoName, Sha, TaskId};
 pub use steward_rules::review::lifecycle::RunState;
 use steward_rules::untrusted::Untrusted;
 
+use super::repositories::RepositoryId;
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx};
 
@@ -190,8 +191,25 @@ pub fn find_by_pull(
     )
 }
 
+/// The tasks of a repository's open pull requests; `row` is its number in `repositories`.
+pub fn of_open_pulls(
+    tx: &ReadTx<'_>,
+    row: RepositoryId,
+    host: &str,
+    repository: &RepoName,
+) -> Result<Vec<(PullNumber, TaskId)>, StoreError> {
+    tx.query_all(
+        "SELECT t.id, t.pull FROM pulls p
+         JOIN tasks t ON coalesce(t.host, 'github.com') = coalesce(:host, 'github.com')
+             AND t.repository = :repository AND t.pull = p.number
+         WHERE p.repository = :row AND p.state = 'open'",
+        named_params! { ":row": row.0, ":host": other_host(host), ":repository": repository.to_string() },
+        |row| Ok((PullNumber(row.get("pull")?), TaskId(row.get("id")?))),
+    )
+}
+
 /// A host as the column holds it: nothing for github.com.
-fn other_host(host: &str) -> Option<String> {
+pub(super) fn other_host(host: &str) -> Option<String> {
     let host = host.to_ascii_lowercase();
     (host != "github.com").then_some(host)
 }

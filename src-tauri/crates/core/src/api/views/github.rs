@@ -89,9 +89,12 @@ view!(
         host: String,
         name: String,
         account: Option<String>,
-        /// `observe`, `suggest`, `act`.
+        /// What is in force: `observe`, `suggest`, `act`.
         mode: String,
+        /// The classes that act by themselves now.
         act: Vec<String>,
+        /// What the file asks for; more than is in force waits for the person.
+        asked: AskedPower,
         preset: Option<String>,
         /// The workspace whose remote this is.
         workspace: Option<String>,
@@ -114,6 +117,10 @@ view!(
         /// Why nothing is merged there until the person lifts it.
         frozen: Option<FreezeView>,
     }
+);
+view!(
+    /// What the config file asks for in a repository.
+    AskedPower { mode: String, act: Vec<String> }
 );
 view!(
     /// Something else landed than a merge makes, so merging rests.

@@ -11,8 +11,10 @@ use tokio_util::sync::CancellationToken;
 use super::Trouble;
 use super::automatic::{self, NotYet};
 use crate::loops::Ctx;
+use crate::loops::origins;
 use crate::loops::review::{self, DriveError};
 use crate::loops::task::{self, PullAt};
+use crate::store::StoreError;
 use crate::store::reviews;
 use crate::store::tasks::{self, TaskRow};
 
@@ -119,6 +121,34 @@ impl Aside {
                 result = look(&ctx, automatic, unwatched, &not_yet) => result,
             }
         });
+    }
+}
+
+/// Where the workspaces come from: it waits for git and for disks, so nothing else waits for it.
+#[derive(Default)]
+pub(super) struct Origins {
+    asked: bool,
+    work: JoinSet<Result<(), StoreError>>,
+}
+
+impl Origins {
+    /// Reads them again.
+    pub fn ask(&mut self) {
+        self.asked = true;
+    }
+
+    /// Takes it up once the last look is done.
+    pub fn go_on(&mut self, ctx: &Ctx, trouble: &Trouble) {
+        while let Some(done) = self.work.try_join_next() {
+            match done {
+                Ok(result) => trouble.note("origins", result),
+                Err(error) => tracing::error!(%error, "a look at the workspaces broke off"),
+            }
+        }
+        if self.work.is_empty() && std::mem::take(&mut self.asked) {
+            let ctx = ctx.clone();
+            self.work.spawn(async move { origins::look(&ctx).await });
+        }
     }
 }
 

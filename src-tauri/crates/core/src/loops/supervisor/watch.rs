@@ -9,7 +9,7 @@ use steward_rules::review::lifecycle::HELD_AGAIN_EVERY;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
-use super::aside::{Aside, Settling};
+use super::aside::{Aside, Origins, Settling};
 use super::heads::Heads;
 use super::{Trouble, mark_tick, upkeep};
 use crate::loops::Ctx;
@@ -36,6 +36,9 @@ pub(super) struct Watch {
     held: Vec<(ReviewId, TaskId)>,
     settling: Settling,
     aside: Aside,
+    origins: Origins,
+    /// Counts what is in force of the config file.
+    config: watch::Receiver<u64>,
 }
 
 /// When each thing was last done, by the injected clock.
@@ -60,6 +63,8 @@ fn due(last: &mut Option<DateTime<Utc>>, now: DateTime<Utc>, every: chrono::Dura
 impl Watch {
     pub fn new(ctx: Ctx, stop: CancellationToken, trouble: Trouble, topics: watch::Receiver<i64>) -> Self {
         Self {
+            config: ctx.config.changes(),
+            origins: Origins::default(),
             ctx,
             stop,
             trouble,
@@ -131,6 +136,11 @@ impl Watch {
             self.aside.unwatched(&self.pulls);
         }
         self.aside.go_on(&self.ctx, &self.stop, &self.trouble);
+        if all || self.config.has_changed().unwrap_or(false) {
+            self.config.mark_unchanged();
+            self.origins.ask();
+        }
+        self.origins.go_on(&self.ctx, &self.trouble);
         if due(&mut self.due.upkeep, now, chrono::Duration::hours(1)) {
             upkeep::run(&self.ctx).await?;
         }
