@@ -49,13 +49,12 @@ impl Kept {
 /// are told where it is another one; what cannot be opened now stays as it was. This waits for git.
 pub async fn look(ctx: &Ctx) -> Result<(), StoreError> {
     let known = ctx.config.current().config.workspaces.clone();
-    let Ok(git) = ctx.git() else { return Ok(()) };
     let hosts = ctx.hosts();
     let mut looks = JoinSet::new();
     for path in known.iter().map(|workspace| workspace.path.clone()) {
-        let (git, hosts, origins) = (git.clone(), hosts.clone(), ctx.origins());
+        let (ctx, hosts) = (ctx.clone(), hosts.clone());
         looks.spawn_blocking(move || {
-            let remote = origins.of(&git, &path, &hosts);
+            let remote = ctx.git().ok().and_then(|git| ctx.origins().of(&git, &path, &hosts));
             (path, remote)
         });
     }
