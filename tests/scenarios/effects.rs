@@ -6,6 +6,7 @@ mod flow;
 mod kill;
 mod powers;
 mod two;
+mod vain;
 mod whole;
 
 use std::path::{Path, PathBuf};
@@ -220,9 +221,13 @@ impl Office {
 
     /// Takes an effect as far as it goes now.
     async fn drive(&self, id: i64) -> EffectRow {
+        let began = self.hand.now();
         let mut sending = Sending::new(id);
         while sending.step(&self.ctx).await.unwrap() == Progress::More {}
-        self.get(id).await
+        let row = self.get(id).await;
+        // Whatever was decided: what is not over has no time that is past, or it would be taken up without a pause.
+        assert!(row.state.is_final() || row.retry_at.is_none_or(|at| at > began), "{row:?}");
+        row
     }
 
     /// Takes it to its end, moving the clock to each time it waits for.

@@ -70,6 +70,46 @@ async fn a_pause_holds_each_deed() {
 }
 
 #[tokio::test]
+async fn a_push_that_is_under_way_ends_within_a_second_once_its_power_is_taken_away() {
+    // What the file says from then on, and what becomes of the push that was not done.
+    for (mode, classes, ends) in [
+        ("observe", &[][..], (State::Obsolete, Some("observed"))),
+        ("suggest", &[], (State::Suggested, None)),
+        ("act", &[EffectClass::Label], (State::Suggested, None)),
+    ] {
+        let scene = Scene::new();
+        let office = acting(&scene, Kind::PushOver).await;
+        let id = office.want(scene.wanted(&office, Kind::PushOver)).await.unwrap();
+        scene.world.when("git-receive-pack").answers(Fault::Slow(Duration::from_secs(300)));
+        let ctx = office.ctx.clone();
+        let pushing = tokio::spawn(async move {
+            let mut sending = Sending::new(id);
+            while sending.step(&ctx).await.unwrap() == Progress::More {}
+        });
+        eventually("git is under way", async || scene.world.faults_left() == 0).await;
+        let since = Instant::now();
+        office.config(&power(mode, classes));
+        pushing.await.unwrap();
+        // A second is the goal; a machine with other work gets three.
+        assert!(since.elapsed() < Duration::from_secs(3), "{mode}: {:?}", since.elapsed());
+        assert_eq!(office.get(id).await.state, State::Intended, "{mode}: nobody knows how far it came");
+        assert_eq!(stands(&office.carry(id).await), ends, "{mode}");
+        assert_eq!(scene.times(Kind::PushOver), 0, "{mode}");
+    }
+}
+
+#[tokio::test]
+async fn a_push_that_a_person_said_yes_to_goes_on_whatever_acts_by_itself() {
+    let scene = Scene::new();
+    let office = office(&scene, &power("suggest", &[]), quick()).await;
+    let id = office.want(scene.wanted(&office, Kind::PushOver)).await.unwrap();
+    office.approve(id).await;
+    scene.world.when("git-receive-pack").answers(Fault::Slow(Duration::from_secs(2)));
+    let row = office.drive(id).await;
+    assert_eq!((row.state, scene.times(Kind::PushOver)), (State::Done, 1), "{row:?}");
+}
+
+#[tokio::test]
 async fn a_push_that_is_under_way_ends_within_a_second_of_a_pause_or_of_the_switch() {
     async fn switch(office: &Office, is_on: bool) {
         let text = std::fs::read_to_string(office.home.config_file()).unwrap();

@@ -207,14 +207,18 @@ pub fn subject_of(tx: &ReadTx<'_>, task: TaskId) -> Result<Option<Subject>, Stor
     )
 }
 
-/// Makes it wait for the person; false when it is not waiting to go out.
-pub fn suggest(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+/// Makes it wait for the person, from the state and the attempt that were judged; false when it stands
+/// otherwise by now. One that was intended was looked for in vain first: it did not go out.
+pub fn suggest(tx: &WriteTx<'_>, judged: &EffectRow) -> Result<bool, StoreError> {
     let changed = tx.execute(
-        "UPDATE effects SET state = 'suggested', why = NULL, detail = NULL, retry_at = NULL, decided_by = NULL
-         WHERE id = :id AND state = 'wanted'",
-        named_params! { ":id": id },
+        "UPDATE effects SET state = 'suggested', why = NULL, detail = NULL, retry_at = NULL, decided_by = NULL,
+                intent_at = NULL, attempt = 0, looks = 0, posted = NULL, evidence = NULL, part = NULL
+         WHERE id = :id AND state = :state AND attempt = :attempt AND state IN ('wanted', 'intended')",
+        named_params! {
+            ":id": judged.id, ":state": sql::to_word(&judged.state)?, ":attempt": judged.attempt,
+        },
     )?;
-    changed_by(tx, changed, id, "runtime")
+    changed_by(tx, changed, judged.id, "runtime")
 }
 
 /// The person says yes to exactly this text; false when it waits for nobody.
@@ -304,6 +308,16 @@ pub fn hold(
         topics(tx, id)?;
     }
     Ok(changed > 0)
+}
+
+/// Looked at again then, whatever it waits for: nothing is taken up without a pause.
+pub fn put_off(tx: &WriteTx<'_>, id: i64, until: DateTime<Utc>) -> Result<(), StoreError> {
+    tx.execute(
+        "UPDATE effects SET retry_at = :until
+         WHERE id = :id AND state IN ('wanted', 'approved', 'intended')",
+        named_params! { ":id": id, ":until": At(until) },
+    )?;
+    Ok(())
 }
 
 /// It is there.

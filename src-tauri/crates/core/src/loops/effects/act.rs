@@ -6,18 +6,21 @@ use steward_rules::deed::Deed;
 use steward_rules::engine::merge::MergePermit;
 use steward_rules::engine::reply::{AfterMerge, AfterRerun, Reply, after_merge, after_rerun};
 use steward_rules::guard::EffectPermit;
+use steward_rules::ids::RepoName;
+use steward_rules::power::Mode;
 use steward_rules::untrusted::Untrusted;
 use tokio_util::sync::CancellationToken;
 
 use chrono::{DateTime, Utc};
 
-use super::look;
 use super::trace::{Made, Part};
+use super::{decide, look, powers};
+use crate::config::Config;
 use crate::git::{BareClone, Pushed};
 use crate::github::{Client, GitHubError, Wrote};
-use crate::loops::{Ctx, engine, forge, pause};
-use crate::store::StoreError;
-use crate::store::effects::{State, Why};
+use crate::loops::{Ctx, forge, pause};
+use crate::store::effects::{self, State, Why};
+use crate::store::{ReadTx, StoreError};
 
 /// How often it is asked while git pushes whether it may go on: an end is heard within a second.
 const END_LOOK: Duration = Duration::from_millis(100);
@@ -44,6 +47,7 @@ pub(super) enum Answer {
 /// Does the permit's deed, or the part of it that is left.
 pub(super) async fn act(
     ctx: &Ctx,
+    id: i64,
     client: &Client,
     permit: EffectPermit,
     part: Option<Part>,
@@ -96,7 +100,7 @@ pub(super) async fn act(
         (Deed::Report { .. }, None) => {
             written(writer.report(permit).await, now, |()| Answer::Done(Made::default()))
         }
-        (Deed::Push { .. } | Deed::DeleteBranch { .. }, None) => push(ctx, permit, stop).await?,
+        (Deed::Push { .. } | Deed::DeleteBranch { .. }, None) => push(ctx, id, permit, stop).await?,
     };
     Ok(answer)
 }
@@ -234,8 +238,22 @@ fn merge(wrote: Wrote<crate::github::types::Landed>, now: DateTime<Utc>, web: &s
     }
 }
 
-/// Pushes. A stop ends git at once; a pause, and the engine switched off, within a second.
-async fn push(ctx: &Ctx, permit: EffectPermit, stop: &CancellationToken) -> Result<Answer, StoreError> {
+/// True while what is under way may still go out: nothing rests, and its class acts or a person said yes to it.
+fn may_go_on(tx: &ReadTx<'_>, config: &Config, id: i64) -> Result<bool, StoreError> {
+    let Some(row) = effects::get(tx, id)? else { return Ok(false) };
+    let Some(repo) = RepoName::parse(&row.repository) else { return Ok(false) };
+    let power = powers::read(tx, config)?.in_force.of(&row.host, &repo);
+    let is_let = power.mode() != Mode::Observe && (row.is_approved() || power.acts(row.class));
+    Ok(is_let && !decide::is_off(config, &row) && pause::current(tx)?.is_none())
+}
+
+/// Pushes. A stop ends git at once; a pause, the engine switched off, and the power taken away, within a second.
+async fn push(
+    ctx: &Ctx,
+    id: i64,
+    permit: EffectPermit,
+    stop: &CancellationToken,
+) -> Result<Answer, StoreError> {
     let now = ctx.clock.now();
     let (host, repo) = (permit.host().to_owned(), permit.repo().clone());
     let line = match forge::push_line(ctx, &host, &repo).await {
@@ -266,8 +284,8 @@ async fn push(ctx: &Ctx, permit: EffectPermit, stop: &CancellationToken) -> Resu
         tokio::select! {
             done = &mut job => break done,
             () = tokio::time::sleep(END_LOOK) => {
-                let is_off = !engine::is_on(&ctx.config());
-                if is_off || ctx.store.read(pause::current).await?.is_some() {
+                let config = ctx.config();
+                if !ctx.store.read(move |tx| may_go_on(tx, &config, id)).await? {
                     cancel.cancel();
                 }
             }

@@ -36,13 +36,13 @@ pub(super) async fn decide(
     seen: Seen,
     part: Option<&Part>,
 ) -> Result<Decided, StoreError> {
-    let (id, attempt, looked) = (looked.id, looked.attempt, looked.to_do());
+    let (id, sent, looked) = (looked.id, (looked.attempt, looked.intent_at), looked.to_do());
     let (config, now, part) = (ctx.config(), ctx.clock.now(), part.map(Part::name));
     ctx.store
         .write(Durability::Full, move |tx| {
             let Some(row) = effects::get(tx, id)? else { return Ok(Decided::Rests) };
             // Somebody else took it up since it was looked at: what is there now says what is left.
-            if row.attempt != attempt {
+            if (row.attempt, row.intent_at) != sent {
                 return Ok(Decided::Again);
             }
             // Of a text only the marker was looked for, and that is in the key.
@@ -70,7 +70,7 @@ pub(super) async fn decide(
                 ..known_holds(tx, &config, &row)?
             };
             let way = judged(tx, &config, &row, Step::Send, &holds, now)?;
-            let Some(permit) = settle(tx, id, way)? else { return Ok(Decided::Rests) };
+            let Some(permit) = settle(tx, &row, way)? else { return Ok(Decided::Rests) };
             if row.attempt >= ATTEMPTS.saturating_add(row.to_do().writes() - 1) {
                 end(
                     tx,
@@ -88,16 +88,17 @@ pub(super) async fn decide(
         .await
 }
 
-/// Writes down what the guard decided; the permit when it may go.
+/// Writes down what the guard decided of this row; the permit when it may go.
 pub(super) fn settle(
     tx: &WriteTx<'_>,
-    id: i64,
+    row: &EffectRow,
     way: Option<Way>,
 ) -> Result<Option<EffectPermit>, StoreError> {
+    let id = row.id;
     match way {
         Some(Way::Go(permit)) => return Ok(Some(permit)),
         Some(Way::Suggest) => {
-            if effects::suggest(tx, id)? {
+            if effects::suggest(tx, row)? {
                 want::suggest(tx, id, None)?;
             }
         }

@@ -26,7 +26,12 @@ pub struct Sending {
     stage: Stage,
     /// Ends what is under way and may be ended: a push.
     stop: CancellationToken,
+    /// When it was taken up, and how many steps it took since.
+    taken_up: Option<(DateTime<Utc>, u32)>,
 }
+
+/// After so many steps the rest waits, whatever they were: a deed takes a handful.
+const STEPS: u32 = 500;
 
 /// What may go out, and the way to it.
 struct Going {
@@ -59,7 +64,7 @@ enum Stage {
 
 impl Sending {
     pub fn new(id: i64) -> Self {
-        Self { id, stage: Stage::Look, stop: CancellationToken::new() }
+        Self { id, stage: Stage::Look, stop: CancellationToken::new(), taken_up: None }
     }
 
     /// One that a stop ends in the middle of a push. Whether that was done is read at the next start.
@@ -69,11 +74,46 @@ impl Sending {
 
     /// Does the next thing.
     pub async fn step(&mut self, ctx: &Ctx) -> Result<Progress, StoreError> {
+        let (since, steps) = self.taken_up.unwrap_or((ctx.clock.now(), 0));
+        self.taken_up = Some((since, steps + 1));
+        let progress = self.one(ctx).await?;
+        match progress {
+            Progress::More if steps < STEPS => Ok(Progress::More),
+            Progress::More | Progress::Rests => {
+                self.taken_up = None;
+                self.pause(ctx, since).await?;
+                Ok(Progress::Rests)
+            }
+        }
+    }
+
+    /// What rests and has the time still for which it was taken up was decided without effect: it is looked at
+    /// again after a pause, not at once.
+    async fn pause(&self, ctx: &Ctx, since: DateTime<Utc>) -> Result<(), StoreError> {
+        let id = self.id;
+        let is_due_still = move |row: &EffectRow| {
+            let waits = matches!(row.state, State::Wanted | State::Approved | State::Intended);
+            waits && row.retry_at.is_some() && guard::is_due(row.retry_at, since)
+        };
+        let row = ctx.store.read(move |tx| effects::get(tx, id)).await?;
+        if !row.as_ref().is_some_and(is_due_still) {
+            return Ok(());
+        }
+        let until = ctx.clock.now() + look::SOON;
+        ctx.store
+            .write(Durability::Full, move |tx| match effects::get(tx, id)? {
+                Some(row) if is_due_still(&row) => effects::put_off(tx, id, until),
+                Some(_) | None => Ok(()),
+            })
+            .await
+    }
+
+    async fn one(&mut self, ctx: &Ctx) -> Result<Progress, StoreError> {
         match std::mem::replace(&mut self.stage, Stage::Look) {
             Stage::Look => self.look(ctx).await,
             Stage::Send(going) => {
                 let Going { client, permit, part, gate } = *going;
-                let answer = act::act(ctx, &client, permit, part, gate, &self.stop).await?;
+                let answer = act::act(ctx, self.id, &client, permit, part, gate, &self.stop).await?;
                 failpoint::reach("effect_sent");
                 self.stage = Stage::Answered(Box::new(answer));
                 Ok(Progress::More)
@@ -206,23 +246,25 @@ impl Sending {
     /// for whatever became of the powers, but not while everything rests.
     async fn may_look(&self, ctx: &Ctx) -> Result<bool, StoreError> {
         let (id, config, now) = (self.id, ctx.config(), ctx.clock.now());
-        let (way, intended) = ctx
+        let judged = ctx
             .store
             .read(move |tx| {
-                let Some(row) = effects::get(tx, id)? else { return Ok((None, false)) };
+                let Some(row) = effects::get(tx, id)? else { return Ok(None) };
                 let holds = known_holds(tx, &config, &row)?;
                 let way = judged(tx, &config, &row, Step::Send, &holds, now)?;
                 let paused = holds.paused.map(|why| Way::Wait(Hold::Paused { why }));
                 let intended = row.state == State::Intended;
-                Ok::<_, StoreError>((if intended { paused.or(way) } else { way }, intended))
+                let way = if intended { paused.or(way) } else { way };
+                Ok::<_, StoreError>(Some((row, way, intended)))
             })
             .await?;
+        let Some((row, way, intended)) = judged else { return Ok(false) };
         match way {
             // Only what must be read is missing.
             Some(Way::Wait(Hold::Unread { .. })) => Ok(true),
             Some(Way::Suggest | Way::Refuse(_) | Way::Obsolete(_) | Way::Go(_)) if intended => Ok(true),
             settled => {
-                ctx.store.write(Durability::Full, move |tx| settle(tx, id, settled).map(drop)).await?;
+                ctx.store.write(Durability::Full, move |tx| settle(tx, &row, settled).map(drop)).await?;
                 Ok(false)
             }
         }
