@@ -5,6 +5,7 @@ use std::process::{Command, Stdio};
 
 use chrono::Duration;
 use steward_core::store::effects::State;
+use steward_github_double::Fault;
 use steward_rules::power::EffectClass;
 
 use super::*;
@@ -12,6 +13,7 @@ use super::*;
 const CHILD: &str = "STEWARD_TEST_ENGINE_CRASH";
 const NOW: &str = "STEWARD_TEST_ENGINE_CRASH_NOW";
 const COMMENT: &str = "POST /repos/{owner}/{repo}/issues/{issue_number}/comments";
+const MERGE: &str = "PUT /repos/{owner}/{repo}/pulls/{pull_number}/merge";
 const CLOSE: &str = "PATCH /repos/{owner}/{repo}/issues/{issue_number}";
 
 /// The child: sends and ticks from this time on, until it is killed.
@@ -103,4 +105,91 @@ async fn a42_a_crash_between_comment_and_close_leaves_one_comment_and_a_closed_i
         assert!(of(COMMENT) < of(CLOSE), "{next} {step}: {writes:?}");
         assert!(den.item(pull.number()).await.settled, "{next} {step}");
     }
+}
+
+/// How the journal comes to know nothing of a merge that GitHub did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Unheard {
+    Lost,
+    Killed,
+    Paused,
+}
+
+#[tokio::test]
+async fn a_merge_that_the_journal_does_not_know_yet_keeps_what_follows_it() {
+    for how in [Unheard::Lost, Unheard::Killed, Unheard::Paused] {
+        let den = Den::new(ACT, CHECKS).await;
+        let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work").number();
+        let pull = den.intake(issue, "b");
+        den.well(&pull);
+        den.tick().await;
+        den.later(Duration::seconds(121)).await;
+        let merge = den.effects(EffectClass::Merge).await[0].id;
+        match how {
+            Unheard::Killed => dies_at(&den, "effect_sent").await,
+            Unheard::Lost | Unheard::Paused => {
+                den.desk.world.when(MERGE).answers(Fault::LostReply);
+                // And it is not looked for yet.
+                den.desk.world.when("GET /user").after(1).always().answers(Fault::Status(500));
+                den.drive(merge).await;
+                den.desk.world.calm();
+            }
+        }
+        if how == Unheard::Paused {
+            steward_core::loops::pause::pause(&den.desk.ctx, "lunch").await.unwrap();
+        }
+        assert!(pull.is_merged(), "{how:?}");
+        assert_eq!(den.effects(EffectClass::Merge).await[0].state, State::Intended, "{how:?}");
+        // A look sees it merged before the journal hears of it.
+        for _ in 0..2 {
+            den.tick().await;
+            let item = den.item(pull.number()).await;
+            assert!(item.ended.is_some() && !item.settled, "{how:?}: {item:?}");
+        }
+        if how == Unheard::Paused {
+            steward_core::loops::pause::resume(&den.desk.ctx).await.unwrap();
+        }
+        den.desk.pass(Duration::minutes(2));
+        for _ in 0..5 {
+            den.send().await;
+            den.tick().await;
+        }
+        assert_eq!(den.effects(EffectClass::Merge).await[0].state, State::Done, "{how:?}");
+        let writes = den.writes();
+        let times = |operation: &str| writes.iter().filter(|write| *write == operation).count();
+        assert_eq!((times(MERGE), times(COMMENT), times(CLOSE)), (1, 1, 1), "{how:?}: {writes:?}");
+        assert!(!den.app().pull(issue).is_open(), "{how:?}");
+        assert_eq!(den.effects(EffectClass::DeleteBranch).await[0].state, State::Done, "{how:?}");
+        assert!(den.item(pull.number()).await.settled, "{how:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_clock_that_is_set_back_between_the_comment_and_the_closing_closes_once_and_is_done() {
+    let den = Den::new(ACT, &format!("{CHECKS}, deleteBranchGlobs: []")).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work").number();
+    let pull = den.intake(issue, "b");
+    den.well(&pull);
+    den.tick().await;
+    den.later(Duration::seconds(121)).await;
+    den.send().await;
+    den.tick().await;
+    den.send().await;
+    assert_eq!(den.effects(EffectClass::CommentIssue).await[0].state, State::Done);
+    assert!(den.effects(EffectClass::CloseIssue).await.is_empty());
+    den.desk.hand.pass(Duration::days(-1));
+    for _ in 0..4 {
+        let ask = |tx: &steward_core::store::WriteTx<'_>| {
+            steward_core::loops::observer::standing::ask(tx).map(drop)
+        };
+        den.desk.ctx.store.write(Durability::Normal, ask).await.unwrap();
+        den.desk.turn().await;
+        den.judge().await;
+        den.send().await;
+        den.desk.pass(Duration::minutes(10));
+    }
+    let writes = den.writes();
+    assert_eq!(writes.iter().filter(|write| *write == CLOSE).count(), 1, "{writes:?}");
+    let item = den.item(pull.number()).await;
+    assert!(item.settled, "{item:?}");
 }

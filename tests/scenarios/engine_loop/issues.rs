@@ -3,6 +3,7 @@
 use chrono::Duration;
 use steward_core::store::effects::State;
 use steward_core::store::engine_tasks::{Decided, Ended, NewTask, TaskResult, What};
+use steward_github_double::Fault;
 use steward_rules::engine::retry::TaskEnd;
 use steward_rules::ids::Sha;
 use steward_rules::power::EffectClass;
@@ -444,4 +445,23 @@ async fn a_push_that_the_host_forbids_is_a_fault_that_asks_no_agent_again_until_
     }
     assert_eq!(pull.head(), to.as_str());
     assert_eq!((den.tasks(pull.number()).await.len(), den.item(pull.number()).await.attempts.spent), (1, 1));
+}
+
+#[tokio::test]
+async fn a_branch_that_could_not_be_read_is_not_taken_for_one_that_is_not_there() {
+    let den = Den::new(ACT, &policy()).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work").number();
+    let path = [("data/works/z.json", "{\"z\": {\"v\": 1}}\n")];
+    let tip = den.app().push(&format!("steward/issue-{issue}"), "data: of before", &path);
+    let branch = "GET /repos/{owner}/{repo}/branches/{branch}";
+    den.desk.world.when(branch).containing("issue-").always().answers(Fault::Status(500));
+    den.tick().await;
+    den.later(Duration::minutes(31)).await;
+    assert_eq!(den.about(issue).await, "triage");
+    assert!(den.triages(issue).await.is_empty(), "nothing is made over what nobody read");
+    den.desk.world.calm();
+    den.tick().await;
+    let tasks = den.triages(issue).await;
+    assert_eq!(tasks.len(), 1);
+    assert_eq!(tasks[0].lease.as_ref().map(|sha| sha.as_str()), Some(tip.as_str()));
 }

@@ -5,11 +5,14 @@ use steward_core::loops::landed;
 use steward_core::store::effects::State;
 use steward_core::store::engine_tasks::What;
 use steward_core::store::inbox::Kind;
+use steward_github_double::Fault;
 use steward_rules::engine::supersede::Stage;
 use steward_rules::power::EffectClass;
 
 use super::supersede::{B, MENDED, Pair};
 use super::*;
+
+const BRANCH: &str = "GET /repos/{owner}/{repo}/branches/{branch}";
 
 async fn den() -> Den {
     // A merge commit would hold the original's own commits, and GitHub would count it as merged itself.
@@ -221,4 +224,23 @@ async fn ours_closed_by_a_person_is_a_no_which_is_listed_and_holds_for_the_next_
     assert!(since.iter().all(|write| write.contains("rerun")), "{since:?}");
     assert!(!ours.is_open() && original.is_open() && !den.app().has(ours.number() + 1));
     assert_eq!(den.stands_still(number).await.len(), 1);
+}
+
+#[tokio::test]
+async fn a_branch_of_ours_that_could_not_be_read_is_not_taken_for_one_that_is_not_there() {
+    let den = den().await;
+    let app = den.app();
+    app.push("change", "data: b", &B);
+    let original = app.open_pull("maria", "change", "add b");
+    let number = original.number();
+    let tip = app.push(&format!("steward/pr-{number}"), "data: of before", &B);
+    den.desk.world.when(BRANCH).containing("pr-").always().answers(Fault::Status(500));
+    den.red_and_red_again(&original).await;
+    assert_eq!(den.decided(number).await.0, "fix");
+    assert!(den.tasks(number).await.is_empty(), "nothing is made over what nobody read");
+    den.desk.world.calm();
+    den.tick().await;
+    let tasks = den.tasks(number).await;
+    assert_eq!(tasks.len(), 1, "{:?}", den.decided(number).await);
+    assert_eq!(tasks[0].lease.as_ref().map(|sha| sha.as_str()), Some(tip.as_str()));
 }

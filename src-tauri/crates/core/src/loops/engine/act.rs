@@ -11,6 +11,7 @@ use steward_rules::engine::ladder::{self, LogEvidence};
 use steward_rules::engine::{fingerprint, hold, retry};
 use steward_rules::ids::PullNumber;
 use steward_rules::power::{EffectClass, Mode};
+use steward_rules::reading::Reading;
 use steward_rules::review::lifecycle::Caller;
 use steward_rules::untrusted::Untrusted;
 
@@ -277,7 +278,10 @@ async fn task(
     let head = one.seen.head.sha.clone();
     let (branch, lease) = match place {
         Place::Own { branch } => (branch.clone(), Some(head.clone())),
-        Place::Supersede { branch } => (branch.clone(), after::ends_at(tick, branch).await?),
+        Place::Supersede { branch } => match after::tip(tick, branch).await {
+            Reading::Known { value } => (branch.clone(), value),
+            Reading::Unread { .. } => return Ok(()),
+        },
     };
     let (what, evidence) = match what {
         None => (What::Rebase, Vec::new()),

@@ -41,16 +41,9 @@ pub(super) fn is_superseded(judged: &Judged) -> bool {
     }
 }
 
-/// Where one of our branches ends; `None` when there is none.
-pub(super) async fn ends_at(tick: &Tick<'_>, branch: &str) -> Result<Option<Sha>, StoreError> {
-    Ok(match tip(tick, branch).await {
-        Reading::Known { value } => value,
-        // The push says what it found, and is refused when it is another.
-        Reading::Unread { .. } => None,
-    })
-}
-
-async fn tip(tick: &Tick<'_>, branch: &str) -> Reading<Option<Sha>> {
+/// Where a branch ends; known as `None` when there is none. What is made over a branch that was not read waits
+/// for the next tick.
+pub(super) async fn tip(tick: &Tick<'_>, branch: &str) -> Reading<Option<Sha>> {
     match forge::open(tick.ctx, &tick.place.host, &tick.place.name).await {
         Ok(open) => open.reader.branch_tip(&tick.place.name, branch).await,
         Err(error) => Err(error.why()).into(),
@@ -112,12 +105,18 @@ async fn one_ended(tick: &mut Tick<'_>, mut item: ItemRow) -> Result<(), StoreEr
         item.stuck = false;
         item.updated_at = tick.now;
     }
-    let ours = journal.iter().find(|row| row.class == EffectClass::Merge && row.state == State::Done);
+    let merges = || journal.iter().filter(|row| row.class == EffectClass::Merge);
+    let ours = merges().find(|row| row.state == State::Done);
+    // Whether this merge is ours the journal knows once it has looked: until then what follows it is not let go.
+    // One that waits for a person's yes did not go out.
+    let is_unknown =
+        merges().any(|row| matches!(row.state, State::Wanted | State::Approved | State::Intended));
     let seen = kept.and_then(|kept| match kept.seen {
         Reading::Known { value } => Some(value),
         Reading::Unread { .. } => None,
     });
     item.settled = match (merged, ours, seen) {
+        (true, None, _) if is_unknown => false,
         (true, Some(merge), Some(seen)) if tick.known.mode != Mode::Observe => {
             let head = merge.head.clone().unwrap_or_else(|| seen.head.sha.clone());
             follow(tick, &seen, &head, &journal).await?
@@ -184,8 +183,8 @@ async fn answered(tick: &mut Tick<'_>, pull: PullNumber, number: i64) -> Result<
         State::Failed | State::Dismissed | State::Obsolete => return Ok(true),
         State::Wanted | State::Suggested | State::Approved | State::Intended => return Ok(false),
     }
-    let closes =
-        |row: &&EffectRow| matches!(&row.deed, Some(Deed::Close { .. })) && row.created_at >= said.created_at;
+    // By the journal's own order: a clock may be set back between the two.
+    let closes = |row: &&EffectRow| matches!(&row.deed, Some(Deed::Close { .. })) && row.id > said.id;
     match journal.iter().find(closes) {
         Some(row) => Ok(row.state.is_final()),
         None => {

@@ -355,12 +355,13 @@ async fn triage(tick: &mut Tick<'_>, row: &IssueRow, item: &ItemRow) -> Result<(
         Some(base) => Some(base),
         // The look shows the default branch alone.
         None => match tick.place.policy.base.clone() {
-            Some(branch) => after::ends_at(tick, &branch).await?,
+            Some(branch) => after::tip(tick, &branch).await.get().ok().cloned().flatten(),
             None => None,
         },
     };
     let Some(base) = base else { return Ok(()) };
     let branch = branch_of(row.number);
+    let Reading::Known { value: lease } = after::tip(tick, &branch).await else { return Ok(()) };
     let new = NewTask {
         repository: tick.known.repository.id,
         kind: engine_tasks::ItemKind::Issue,
@@ -368,7 +369,7 @@ async fn triage(tick: &mut Tick<'_>, row: &IssueRow, item: &ItemRow) -> Result<(
         what: What::Triage { asked: item.questions.iter().map(|one| one.as_data().to_owned()).collect() },
         head: None,
         base,
-        lease: after::ends_at(tick, &branch).await?,
+        lease,
         branch,
         evidence,
     };
