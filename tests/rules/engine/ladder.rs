@@ -144,6 +144,22 @@ fn a23_attempts_back_off_and_never_end() {
 }
 
 #[test]
+fn an_attempt_that_a_clock_which_was_ahead_put_off_is_due() {
+    let waits = |policy: &steward_rules::engine::policy::RetryPolicy, left: Duration| {
+        let attempts = Attempts { spent: 1, next_at: Some(now() + left), ..Attempts::default() };
+        attempts.waits_until(policy, now()).is_some()
+    };
+    let longest = spread(Duration::hours(24), 1.0);
+    let bare = steward_rules::engine::policy::RetryPolicy { backoff: vec![], stuck_after: 3 };
+    for policy in [&policy().retry, &bare] {
+        assert!(waits(policy, longest) && waits(policy, Duration::seconds(1)));
+        assert!(!waits(policy, longest + Duration::seconds(1)), "longer than any delay");
+        assert!(!waits(policy, Duration::zero()) && !waits(policy, Duration::hours(-1)));
+    }
+    assert_eq!(Attempts::default().waits_until(&bare, now()), None);
+}
+
+#[test]
 fn jitter_makes_a_delay_up_to_five_percent_longer() {
     let hour = Duration::hours(1);
     assert_eq!(spread(hour, 0.0), hour);

@@ -138,6 +138,46 @@ async fn a_limit_is_waited_for_and_costs_no_patience() {
 }
 
 #[tokio::test]
+async fn a_proof_that_a_clock_which_was_ahead_put_off_is_made_when_the_clock_is_right_again() {
+    for fault in [Fault::Status(500), Fault::Secondary { retry: Retry::Seconds(300), status: 403 }] {
+        let (desk, [one, _]) = two_open().await;
+        desk.world.repo(REPO).pull(one).merge_by("octo", "squash");
+        desk.tick().await;
+        desk.hand.pass(chrono::Duration::days(30));
+        desk.world.when(PULL).always().answers(fault.clone());
+        prove(&desk).await.unwrap();
+        desk.world.calm();
+        desk.hand.pass(chrono::Duration::days(-30));
+        let put_off = landing(&desk, one).await.unwrap().retry_at.unwrap();
+        assert!(put_off - desk.now() > chrono::Duration::days(29), "{fault:?}");
+        // A limit that this process heard of holds on, for as long as GitHub said.
+        for _ in 0..2 {
+            prove(&desk).await;
+            desk.pass(chrono::Duration::minutes(6));
+        }
+        prove(&desk).await;
+        assert_eq!(said(&desk, one).await.0, State::Proven, "{fault:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_proof_is_put_off_for_no_longer_than_is_believed_and_never_to_a_time_that_is_past() {
+    for seconds in [0, 7 * 24 * 3600] {
+        let (desk, [one, _]) = two_open().await;
+        desk.world.repo(REPO).pull(one).merge_by("octo", "squash");
+        desk.tick().await;
+        desk.world.when(PULL).answers(Fault::Secondary { retry: Retry::Seconds(seconds), status: 403 });
+        let next = prove(&desk).await.unwrap();
+        let wait = next - desk.now();
+        assert!(wait > chrono::Duration::zero(), "{seconds}: {wait}");
+        assert!(wait <= steward_rules::engine::landed::LONGEST_WAIT, "{seconds}: {wait}");
+        desk.world.mark();
+        prove(&desk).await;
+        assert_eq!(desk.world.tally().requests, 0, "{seconds}: it waits");
+    }
+}
+
+#[tokio::test]
 async fn the_rest_of_an_hour_that_is_the_persons_is_not_used_for_a_proof() {
     let (desk, [one, _]) = two_open().await;
     desk.world.repo(REPO).pull(one).merge_by("octo", "squash");

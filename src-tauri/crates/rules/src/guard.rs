@@ -368,7 +368,13 @@ fn pace(sent: &[DateTime<Utc>], now: DateTime<Utc>) -> Option<Hold> {
 
 /// True when what was put off until `at` is to be looked at now.
 pub fn is_due(at: Option<DateTime<Utc>>, now: DateTime<Utc>) -> bool {
-    at.is_none_or(|at| at <= now || at - now > LONGEST_WAIT)
+    is_due_within(at, now, LONGEST_WAIT)
+}
+
+/// The same, where nothing is put off for longer than `longest`: a later time was reckoned by a clock that was
+/// ahead.
+pub fn is_due_within(at: Option<DateTime<Utc>>, now: DateTime<Utc>, longest: Duration) -> bool {
+    at.is_none_or(|at| at <= now || at - now > longest)
 }
 
 impl Hold {

@@ -129,7 +129,8 @@ pub fn is_called(tx: &ReadTx<'_>) -> Result<bool, StoreError> {
     })
 }
 
-/// The effects in a repository that ended since then, each with its class.
+/// The effects in a repository that ended since then, each with its class. An end ahead of the clock is of one
+/// that was set back: it would be new for ever.
 pub fn effects_since(
     tx: &ReadTx<'_>,
     host: &str,
@@ -138,9 +139,11 @@ pub fn effects_since(
 ) -> Result<Vec<(EffectClass, State)>, StoreError> {
     tx.query_all(
         "SELECT class, state FROM effects
-         WHERE repository = :name AND host = :host COLLATE NOCASE AND outcome_at > :since",
+         WHERE repository = :name AND host = :host COLLATE NOCASE AND outcome_at > :since
+           AND outcome_at <= :now",
         named_params! {
             ":name": name.to_string(), ":host": host, ":since": At(since.unwrap_or(DateTime::UNIX_EPOCH)),
+            ":now": At(tx.now()),
         },
         |row| Ok((sql::word(row, "class")?, sql::word(row, "state")?)),
     )
@@ -160,7 +163,7 @@ pub fn parked(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<u32, StoreErr
     )
 }
 
-/// True when a task of a repository ended since then.
+/// True when a task of a repository ended since then, and not ahead of the clock.
 pub fn has_task_ended(
     tx: &ReadTx<'_>,
     repository: RepositoryId,
@@ -168,9 +171,10 @@ pub fn has_task_ended(
 ) -> Result<bool, StoreError> {
     tx.query_row(
         "SELECT EXISTS (SELECT 1 FROM engine_tasks
-                        WHERE repository = :repository AND ended_at > :since) AS ended",
+                        WHERE repository = :repository AND ended_at > :since AND ended_at <= :now) AS ended",
         named_params! {
             ":repository": repository.0, ":since": At(since.unwrap_or(DateTime::UNIX_EPOCH)),
+            ":now": At(tx.now()),
         },
         |row| row.get("ended"),
     )

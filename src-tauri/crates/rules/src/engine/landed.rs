@@ -11,6 +11,11 @@ use crate::ids::Sha;
 use crate::reading::{Reading, Why};
 use crate::wording;
 
+/// Nothing is put off for longer; a later time was reckoned by a clock that was ahead.
+pub const LONGEST_WAIT: TimeDelta = TimeDelta::hours(6);
+/// Nothing is put off for less.
+pub const SOONEST: TimeDelta = TimeDelta::seconds(1);
+
 /// One commit, as far as it matters here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Commit {
@@ -271,5 +276,5 @@ pub fn again(tries: u32) -> Option<TimeDelta> {
         return None;
     }
     let doubled = TimeDelta::minutes(1 << tries.saturating_sub(1).min(12));
-    Some(doubled.min(TimeDelta::hours(6)))
+    Some(doubled.min(LONGEST_WAIT))
 }

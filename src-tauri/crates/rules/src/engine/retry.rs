@@ -6,6 +6,7 @@ use chrono::{DateTime, Duration, NaiveDate, Utc};
 use serde::{Deserialize, Serialize};
 
 use super::policy::{RetryPolicy, VerdictPolicy};
+use crate::guard;
 
 /// After the last scheduled try, one a day.
 pub const DAILY: Duration = Duration::hours(24);
@@ -125,6 +126,13 @@ impl Attempts {
         Self { next_at: Some(now), woken_on: Some(now.date_naive()), ..self.clone() }
     }
 
+    /// Until when the next attempt waits, when it does. A time further ahead than the longest delay was reckoned
+    /// by a clock that was ahead, and holds nothing back.
+    pub fn waits_until(&self, policy: &RetryPolicy, now: DateTime<Utc>) -> Option<DateTime<Utc>> {
+        let longest = spread(longest(policy), 1.0);
+        self.next_at.filter(|at| !guard::is_due_within(Some(*at), now, longest))
+    }
+
     /// True while news would make the next attempt due sooner.
     pub fn may_wake(&self, now: DateTime<Utc>) -> bool {
         self.woken_on != Some(now.date_naive()) && self.next_at.is_some_and(|at| at > now)
@@ -154,6 +162,11 @@ pub fn backoff(policy: &RetryPolicy, spent: u32) -> Duration {
         None => Duration::zero(),
         Some(index) => Duration::minutes(i64::from(policy.backoff[(index as usize).min(last)])),
     }
+}
+
+/// The longest of the delays.
+fn longest(policy: &RetryPolicy) -> Duration {
+    policy.backoff.iter().max().map_or(DAILY, |minutes| Duration::minutes(i64::from(*minutes)))
 }
 
 /// A delay made up to 5 % longer.

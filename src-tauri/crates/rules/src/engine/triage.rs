@@ -142,7 +142,7 @@ pub fn step(
     if now < until && !intake_answered(issue, labels, rules) {
         return IssueStep::WaitsForIntake { until };
     }
-    match memory.attempts.next_at.filter(|at| now < *at) {
+    match memory.attempts.waits_until(&policy.retry, now) {
         Some(until) => IssueStep::Backoff { until },
         None => IssueStep::Triage,
     }

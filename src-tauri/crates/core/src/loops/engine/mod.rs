@@ -211,7 +211,8 @@ pub async fn pass(ctx: &Ctx, stop: &CancellationToken) -> Result<Option<DateTime
     let mut next: Option<DateTime<Utc>> = None;
     for place in &places {
         let due = due(ctx, place).await?;
-        let at = if due.is_due { Some(ctx.clock.now()) } else { due.next };
+        // What came to be due in the meantime says so by a topic; whatever a tick leaves due waits a little.
+        let at = if due.is_due { Some(ctx.clock.now() + REST) } else { due.next };
         next = next.into_iter().chain(at).min();
     }
     Ok(next)

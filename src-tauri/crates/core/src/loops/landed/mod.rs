@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
+use steward_rules::engine::landed;
+use steward_rules::guard;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::JoinSet;
 use tokio_util::sync::CancellationToken;
@@ -64,7 +66,7 @@ async fn until(ctx: &Ctx, next: Option<DateTime<Utc>>) {
 
 /// Proves everything that is due; when the next is.
 pub async fn pass(ctx: &Ctx, stop: &CancellationToken) -> Result<Option<DateTime<Utc>>, StoreError> {
-    let due = |row: &LandingRow, now| row.retry_at.is_none_or(|at| at <= now);
+    let due = |row: &LandingRow, now| guard::is_due_within(row.retry_at, now, landed::LONGEST_WAIT);
     let mut places: BTreeMap<i64, Vec<LandingRow>> = BTreeMap::new();
     for row in watched(ctx).await?.into_iter().filter(|row| due(row, ctx.clock.now())) {
         places.entry(row.repository.0).or_default().push(row);

@@ -21,7 +21,11 @@ pub(super) fn keep(
     now: DateTime<Utc>,
 ) -> Result<(), StoreError> {
     let (method, judged) = match proof {
-        Proof::Later { until, why } => return landings::wait(tx, row, "later", &why.detail, until, false),
+        Proof::Later { until, why } => {
+            // No longer than is believed, and never without a pause.
+            let until = until.clamp(now + landed::SOONEST, now + landed::LONGEST_WAIT);
+            return landings::wait(tx, row, "later", &why.detail, until, false);
+        }
         Proof::Judged { method, landed } => (method, landed),
     };
     match judged {

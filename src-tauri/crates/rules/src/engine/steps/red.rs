@@ -165,7 +165,7 @@ fn task(case: &Case<'_>, read: &Whole<'_>, what: Option<Fix>) -> Halt {
     }
     let Some(place) = ladder::place(case.pr, case.policy) else { return Halt::list(Listed::NoBranch) };
     let attempts = &case.memory.attempts;
-    if let Some(at) = attempts.next_at.filter(|at| case.now < *at) {
+    if let Some(at) = attempts.waits_until(&case.policy.retry, case.now) {
         return Halt::wait(WaitFor::Backoff { failures: attempts.spent, what }, Some(at));
     }
     if hold::defers(&case.memory.merging, ladder::is_swept(read.labels, case.policy)) {
