@@ -481,6 +481,37 @@ fn a_change_to_the_export_is_seen() {
 }
 
 #[test]
+fn what_is_no_file_any_more_is_seen_and_neither_followed_nor_waited_for() {
+    use std::os::unix::fs::PermissionsExt;
+    let world = World::new();
+    world.repo.branch("fix");
+    world.repo.commit("fix", &[("src/lib.rs", Some(b"one\n2\nthree\n"))]);
+    let head = world.workspace().branch_tip("fix").unwrap();
+    let facts = world.facts("fix");
+    let cancel = CancellationToken::new();
+    // A pipe that nobody writes into, a file without an end, and a folder.
+    for kind in ["pipe", "endless", "folder"] {
+        let dest = world.home.path().join(format!("export-{kind}"));
+        let known = Some(known(&facts.diff));
+        let manifest = export::tree(&world.clone(), &head, known, &dest, Caps::default(), &cancel).unwrap();
+        let folder = manifest.tree_dir().join("src");
+        std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o700)).unwrap();
+        let file = folder.join("lib.rs");
+        std::fs::remove_file(&file).unwrap();
+        match kind {
+            "pipe" => nix::unistd::mkfifo(&file, nix::sys::stat::Mode::S_IRWXU).unwrap(),
+            "endless" => std::os::unix::fs::symlink("/dev/zero", &file).unwrap(),
+            _ => std::fs::create_dir(&file).unwrap(),
+        }
+        let (done, heard) = std::sync::mpsc::channel();
+        std::thread::spawn(move || done.send(export::verify(&manifest).unwrap()));
+        let changed = heard.recv_timeout(std::time::Duration::from_secs(30)).expect("it ends");
+        assert_eq!(changed, [Changed::Content(file)], "{kind}");
+        export::remove(&dest).unwrap();
+    }
+}
+
+#[test]
 fn a_borrowed_object_folder_that_vanished_is_no_pass() {
     let world = World::new();
     world.repo.branch("fix");

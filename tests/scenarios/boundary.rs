@@ -127,6 +127,70 @@ async fn a_daemon_does_not_outlive_the_program_that_started_it() {
     }
 }
 
+#[tokio::test]
+async fn a_fork_loop_is_ended_at_the_limit_of_processes_and_says_why() {
+    for wall in walls() {
+        let folder = tempfile::tempdir().expect("tempdir");
+        let mark = folder.path().file_name().expect("name").to_string_lossy().into_owned();
+        let mut spec = shell(&wall, folder.path(), "while :; do sleep 300 & done");
+        spec.env.push(("MARK".into(), mark.clone().into()));
+        spec.limits.processes = 64;
+        let mut contained = spawn(&wall, spec).expect("starts");
+        let exit = tokio::time::timeout(Duration::from_secs(60), contained.exited()).await;
+        let exit = exit.unwrap_or_else(|_| panic!("{}: it goes on", wall.name()));
+        assert!(!exit.success(), "{}: {exit:?}", wall.name());
+        let said = String::from_utf8_lossy(&contained.stderr_tail()).into_owned();
+        assert!(said.contains("more than 64 processes"), "{}: {said}", wall.name());
+        assert!(contained.kill().await.is_clean(), "{}", wall.name());
+        assert_eq!(running_with(&mark), 0, "{}", wall.name());
+    }
+}
+
+#[tokio::test]
+async fn as_many_processes_as_the_limit_allows_are_left_alone() {
+    for wall in walls() {
+        let folder = tempfile::tempdir().expect("tempdir");
+        let script = "i=0; while [ $i -lt 40 ]; do sleep 2 & i=$((i+1)); done; wait; echo whole";
+        let mut spec = shell(&wall, folder.path(), script);
+        spec.limits.processes = 64;
+        let mut contained = spawn(&wall, spec).expect("starts");
+        assert_eq!(line(&mut contained).await, "whole", "{}", wall.name());
+        assert!(contained.exited().await.success(), "{}", wall.name());
+        contained.kill().await;
+    }
+}
+
+#[tokio::test]
+async fn shared_memory_holds_no_more_than_the_scratch_and_nothing_else_of_dev_is_written() {
+    let script = "for i in 1 2 3 4; do head -c 524288 /dev/zero > /dev/shm/steward-$i; done 2>/dev/null; \
+        cat /dev/shm/steward-* 2>/dev/null | wc -c; (echo x > /dev/steward-x) 2>/dev/null && echo open; \
+        echo x > /dev/null && echo well";
+    for wall in walls() {
+        let folder = tempfile::tempdir().expect("tempdir");
+        let mut spec = shell(&wall, folder.path(), script);
+        spec.limits.scratch_bytes = 1 << 20;
+        let mut contained = spawn(&wall, spec).expect("starts");
+        let held: u64 = line(&mut contained).await.trim().parse().expect("a number");
+        assert!(held <= 1 << 20, "{}: {held}", wall.name());
+        assert_eq!(line(&mut contained).await, "well", "{}", wall.name());
+        contained.kill().await;
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn the_limit_of_tasks_is_set_inside_where_it_counts_the_namespace_alone() {
+    let folder = tempfile::tempdir().expect("tempdir");
+    let wall = Boundary::choose(&binary::steward());
+    let Boundary::Bubblewrap { .. } = &wall else { return eprintln!("skipped: no bubblewrap") };
+    let mut spec = shell(&wall, folder.path(), "grep '^Max processes' /proc/self/limits");
+    spec.limits.tasks = 777;
+    let mut contained = spawn(&wall, spec).expect("starts");
+    let said = line(&mut contained).await;
+    assert_eq!(said.split_whitespace().collect::<Vec<_>>(), ["Max", "processes", "777", "777", "processes"]);
+    contained.kill().await;
+}
+
 /// Processes of this user with the mark in their environment: an oracle that shares nothing with the
 /// kill.
 fn running_with(mark: &str) -> usize {

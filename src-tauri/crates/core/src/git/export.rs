@@ -288,9 +288,8 @@ pub fn verify(manifest: &Manifest) -> Result<Vec<Changed>, GitError> {
                 known.insert(folder.to_owned());
                 above = folder.parent();
             }
-            let whole = std::fs::symlink_metadata(&path).is_ok_and(|m| m.is_file());
-            match std::fs::read(&path) {
-                Ok(bytes) if whole && hex::encode(Sha256::digest(&bytes)) == file.hash => {}
+            match read_file(&path) {
+                Ok(Some(bytes)) if hex::encode(Sha256::digest(&bytes)) == file.hash => {}
                 Ok(_) => changed.push(Changed::Content(path.clone())),
                 Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
                     changed.push(Changed::Gone(path.clone()))
@@ -302,6 +301,19 @@ pub fn verify(manifest: &Manifest) -> Result<Vec<Changed>, GitError> {
         strangers(&root, &known, &mut changed)?;
     }
     Ok(changed)
+}
+
+/// The bytes of a plain file; `None` for anything else that stands there. A link is not followed, and a pipe not
+/// waited for.
+fn read_file(path: &Path) -> std::io::Result<Option<Vec<u8>>> {
+    let flags = nix::fcntl::OFlag::O_NOFOLLOW | nix::fcntl::OFlag::O_NONBLOCK;
+    let mut file = std::fs::OpenOptions::new().read(true).custom_flags(flags.bits()).open(path)?;
+    if !file.metadata()?.is_file() {
+        return Ok(None);
+    }
+    let mut bytes = Vec::new();
+    std::io::Read::read_to_end(&mut file, &mut bytes)?;
+    Ok(Some(bytes))
 }
 
 fn strangers(folder: &Path, known: &HashSet<PathBuf>, changed: &mut Vec<Changed>) -> Result<(), GitError> {

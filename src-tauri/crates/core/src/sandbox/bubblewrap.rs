@@ -11,12 +11,15 @@ use nix::sys::memfd::{MFdFlags, memfd_create};
 
 use super::SandboxError;
 use super::child::{Prepared, Wall};
-use super::spec::{BoundarySpec, Network};
+use super::spec::{BoundarySpec, Limits, Network};
 use super::tool::Tool;
 
 /// Places where a package puts it; the person's PATH is asked last.
 const PLACES: [&str; 4] =
     ["/usr/bin/bwrap", "/usr/local/bin/bwrap", "/bin/bwrap", "/run/current-system/sw/bin/bwrap"];
+
+/// Of util-linux.
+const PRLIMIT: &str = "/usr/bin/prlimit";
 
 /// Parts of the system a program needs to start: code, its links, certificates.
 const SYSTEM: [&str; 6] = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
@@ -33,10 +36,7 @@ const SYSTEM_FILES: [&str; 7] = [
 /// Finds a bubblewrap that can really make its namespaces here.
 pub(super) fn find() -> Result<PathBuf, String> {
     let on_path = std::env::var_os("PATH").unwrap_or_default();
-    let candidates =
-        PLACES.iter().map(PathBuf::from).chain(std::env::split_paths(&on_path).map(|p| p.join("bwrap")));
-    let bwrap = candidates
-        .into_iter()
+    let bwrap = candidates(&on_path)
         .find(|path| path.is_file())
         .ok_or("bubblewrap is not installed (package bubblewrap)")?;
     let mut line = Line::default();
@@ -52,6 +52,12 @@ pub(super) fn find() -> Result<PathBuf, String> {
     }
     let said = String::from_utf8_lossy(&out.stderr);
     Err(format!("bubblewrap cannot make its namespaces: {}", said.lines().next().unwrap_or("no message")))
+}
+
+/// Where it may be. A relative folder of the PATH would name a file of whatever folder this is started in.
+fn candidates(on_path: &OsStr) -> impl Iterator<Item = PathBuf> {
+    let on_path = std::env::split_paths(on_path).filter(|folder| folder.is_absolute());
+    PLACES.iter().map(PathBuf::from).chain(on_path.map(|folder| folder.join("bwrap")))
 }
 
 /// Builds the command. Its visible line names no path and no secret; the rest goes through a
@@ -72,10 +78,16 @@ pub(super) fn prepare(bwrap: &Path, spec: &BoundarySpec) -> Result<Prepared, San
         line.add([OsStr::new("--setenv"), OsStr::new(name), value]);
     }
 
-    finish(bwrap, &line, spec.program.inside.as_os_str(), &spec.args)
+    finish(bwrap, &line, &spec.limits, spec.program.inside.as_os_str(), &spec.args)
 }
 
-fn finish(bwrap: &Path, line: &Line, program: &OsStr, args: &[OsString]) -> Result<Prepared, SandboxError> {
+fn finish(
+    bwrap: &Path,
+    line: &Line,
+    limits: &Limits,
+    program: &OsStr,
+    args: &[OsString],
+) -> Result<Prepared, SandboxError> {
     let arguments = pass(&line.0).map_err(SandboxError::Arguments)?;
     let (read, write) = nix::unistd::pipe2(nix::fcntl::OFlag::O_CLOEXEC)
         .map_err(|error| SandboxError::Arguments(error.into()))?;
@@ -85,6 +97,7 @@ fn finish(bwrap: &Path, line: &Line, program: &OsStr, args: &[OsString]) -> Resu
         .args(["--args", &arguments.as_raw_fd().to_string()])
         .args(["--info-fd", &write.as_raw_fd().to_string()])
         .arg("--")
+        .args(task_limit(limits))
         .arg(program)
         .args(args);
     Ok(Prepared { command, wall: Wall::Namespace, inherit: vec![arguments], about: Some((read, write)) })
@@ -96,7 +109,8 @@ pub(super) fn prepare_tool(bwrap: &Path, tool: &Tool) -> Result<Prepared, Sandbo
     let mut line = Line::default();
     line.add(["--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-net"]);
     line.add(["--die-with-parent", "--new-session", "--cap-drop", "ALL", "--clearenv"]);
-    line.add(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+    line.add(["--ro-bind", "/", "/", "--proc", "/proc"]);
+    line.devices(tool.limits.scratch_bytes);
     line.add(["--size", &tool.limits.scratch_bytes.to_string(), "--tmpfs", "/tmp"]);
     for closed in tool.closed.iter().filter(|path| path.is_dir()) {
         line.add([OsStr::new("--tmpfs"), closed.as_os_str()]);
@@ -109,7 +123,16 @@ pub(super) fn prepare_tool(bwrap: &Path, tool: &Tool) -> Result<Prepared, Sandbo
     for (name, value) in tool.env() {
         line.add([OsStr::new("--setenv"), OsStr::new(name), &value]);
     }
-    finish(bwrap, &line, tool.program.as_os_str(), &tool.args)
+    finish(bwrap, &line, &tool.limits, tool.program.as_os_str(), &tool.args)
+}
+
+/// What sets the limit of tasks, from inside: set before the namespace is made it would count whatever else the
+/// person runs (Linux counts by namespace since 5.14). Nothing where that tool is not there.
+fn task_limit(limits: &Limits) -> Vec<String> {
+    if !Path::new(PRLIMIT).is_file() {
+        return Vec::new();
+    }
+    vec![PRLIMIT.to_owned(), format!("--nproc={0}:{0}", limits.tasks)]
 }
 
 fn pass(args: &[OsString]) -> std::io::Result<OwnedFd> {
@@ -128,6 +151,12 @@ struct Line(Vec<OsString>);
 impl Line {
     fn add<S: AsRef<OsStr>>(&mut self, words: impl IntoIterator<Item = S>) {
         self.0.extend(words.into_iter().map(|word| word.as_ref().to_owned()));
+    }
+
+    /// The devices that a program needs. What may be written beside them is the shared memory, and that has a size.
+    fn devices(&mut self, shared_bytes: u64) {
+        self.add(["--dev", "/dev", "--size", &shared_bytes.to_string(), "--tmpfs", "/dev/shm"]);
+        self.add(["--remount-ro", "/dev"]);
     }
 
     /// Namespaces, and as much of the system as a program needs to start.
@@ -166,10 +195,23 @@ impl Line {
         for path in SYSTEM_FILES.iter().chain(network_files) {
             self.add(["--ro-bind-try", path, path]);
         }
-        self.add(["--proc", "/proc", "--dev", "/dev"]);
+        self.add(["--proc", "/proc"]);
+        self.devices(scratch_bytes);
         let size = scratch_bytes.to_string();
         for folder in ["/tmp", "/seat"] {
             self.add(["--size", &size, "--tmpfs", folder]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_relative_folder_of_the_path_names_no_bubblewrap() {
+        let found: Vec<PathBuf> =
+            candidates(OsStr::new("bin:.::/opt/x/bin:../y")).skip(PLACES.len()).collect();
+        assert_eq!(found, [PathBuf::from("/opt/x/bin/bwrap")]);
     }
 }

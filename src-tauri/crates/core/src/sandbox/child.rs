@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::pipe;
 use tokio::sync::watch;
 
+use super::crowd::{self, Crowd};
 use super::lines::Lines;
 use super::spec::{BoundarySpec, Limits};
 use super::{Boundary, SandboxError};
@@ -161,8 +162,18 @@ pub(super) fn start(
     feed(stdin_pipe.map(OwnedFd::from), stdin)?;
     let tail = Arc::new(Mutex::new(Tail::default()));
     let stderr_read = drain(pipe(stderr.map(OwnedFd::from))?, tail.clone());
+    let pid = i32::try_from(pid).unwrap_or(i32::MAX);
+    tokio::spawn(crowd::watch_over(Crowd {
+        pid,
+        wall,
+        exit: exit.clone(),
+        reaped: reaped.clone(),
+        namespace: namespace.clone(),
+        most: limits.processes,
+        said: tail.clone(),
+    }));
     Ok(Contained {
-        pid: i32::try_from(pid).unwrap_or(i32::MAX),
+        pid,
         wall,
         exit,
         reaped,
@@ -215,26 +226,35 @@ impl Contained {
     }
 
     /// Signals the outermost process, unless its number may already be somebody else's.
-    pub(super) fn signal(&self, signal: Signal) {
-        let reaped = self.reaped.lock().unwrap_or_else(PoisonError::into_inner);
-        if !*reaped {
-            let _ = kill(Pid::from_raw(self.pid), signal);
-        }
+    pub(super) fn signal(&self, with: Signal) {
+        signal(self.pid, &self.reaped, with);
     }
 }
 
 impl Drop for Contained {
     fn drop(&mut self) {
-        match self.wall {
-            Wall::Namespace => self.signal(Signal::SIGKILL),
-            Wall::Supervisor => self.signal(Signal::SIGTERM),
-            Wall::Group => {
-                for process in super::process::descendants(self.pid) {
-                    let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
-                }
-                self.signal(Signal::SIGKILL);
+        end(self.wall, self.pid, &self.reaped);
+    }
+}
+
+/// Ends what is inside without looking whether that is true.
+pub(super) fn end(wall: Wall, pid: i32, reaped: &Mutex<bool>) {
+    match wall {
+        Wall::Namespace => signal(pid, reaped, Signal::SIGKILL),
+        Wall::Supervisor => signal(pid, reaped, Signal::SIGTERM),
+        Wall::Group => {
+            for process in super::process::descendants(pid) {
+                let _ = kill(Pid::from_raw(process.pid), Signal::SIGKILL);
             }
+            signal(pid, reaped, Signal::SIGKILL);
         }
+    }
+}
+
+fn signal(pid: i32, reaped: &Mutex<bool>, with: Signal) {
+    let reaped = reaped.lock().unwrap_or_else(PoisonError::into_inner);
+    if !*reaped {
+        let _ = kill(Pid::from_raw(pid), with);
     }
 }
 
@@ -294,10 +314,21 @@ fn feed(fd: Option<OwnedFd>, bytes: Vec<u8>) -> Result<(), SandboxError> {
 
 /// The end of a stream.
 #[derive(Debug, Default)]
-struct Tail {
+pub(super) struct Tail {
     /// At most twice the cap; the front is dropped when that is reached.
     bytes: Vec<u8>,
     total: u64,
+}
+
+impl Tail {
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.total += bytes.len() as u64;
+        self.bytes.extend_from_slice(bytes);
+        if self.bytes.len() > 2 * STDERR_CAP {
+            let over = self.bytes.len() - STDERR_CAP;
+            self.bytes.drain(..over);
+        }
+    }
 }
 
 fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) -> watch::Receiver<bool> {
@@ -308,13 +339,7 @@ fn drain(mut pipe: pipe::Receiver, tail: Arc<Mutex<Tail>>) -> watch::Receiver<bo
             if count == 0 {
                 break;
             }
-            let mut tail = tail.lock().unwrap_or_else(PoisonError::into_inner);
-            tail.total += count as u64;
-            tail.bytes.extend_from_slice(&chunk[..count]);
-            if tail.bytes.len() > 2 * STDERR_CAP {
-                let over = tail.bytes.len() - STDERR_CAP;
-                tail.bytes.drain(..over);
-            }
+            tail.lock().unwrap_or_else(PoisonError::into_inner).add(&chunk[..count]);
         }
         let _ = read.send(true);
     });

@@ -6,6 +6,7 @@
 #[cfg(target_os = "linux")]
 mod bubblewrap;
 mod child;
+mod crowd;
 mod ending;
 #[cfg(target_os = "linux")]
 mod landlock;

@@ -37,8 +37,13 @@ pub struct Limits {
     pub open_files: u64,
     /// Address space, where the program can live with a limit.
     pub memory_bytes: Option<u64>,
-    /// Size of the private temporary and home folders, each.
+    /// Size of the private temporary and home folders and of the shared memory, each.
     pub scratch_bytes: u64,
+    /// Processes inside at once. With more, everything inside is ended (security.md 2).
+    pub processes: usize,
+    /// Processes and threads inside at once, where the kernel counts them for the namespace alone: it refuses the
+    /// next one. It never does so to root.
+    pub tasks: u64,
     /// From the polite signal to the hard one.
     pub grace: Duration,
 }
@@ -50,6 +55,9 @@ impl Default for Limits {
             open_files: 1024,
             memory_bytes: None,
             scratch_bytes: 256 << 20,
+            // A build on many cores has some hundred processes, of some dozen threads each.
+            processes: 1024,
+            tasks: 32_768,
             grace: Duration::from_millis(400),
         }
     }
