@@ -34,7 +34,18 @@ fn child_goes_on() {
         for _ in 0..4 {
             for row in ctx.store.read(effects::to_do).await.unwrap() {
                 let mut sending = Sending::new(row.id);
-                while sending.step(&ctx).await.unwrap() == Progress::More {}
+                let sent = async { while sending.step(&ctx).await.unwrap() == (Progress::More {}) {} };
+                // Two readings are not made at one moment.
+                let clock = async {
+                    loop {
+                        tokio::time::sleep(std::time::Duration::from_millis(2)).await;
+                        hand.pass(Duration::milliseconds(2));
+                    }
+                };
+                tokio::select! {
+                    () = sent => {}
+                    () = clock => {}
+                }
                 hand.pass(Duration::seconds(2));
             }
             engine::pass(&ctx, &CancellationToken::new()).await.unwrap();
