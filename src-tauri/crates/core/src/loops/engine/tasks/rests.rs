@@ -23,7 +23,7 @@ pub(super) enum Came {
     /// Nothing was made, and nothing says that the next start makes more.
     Nothing,
     /// It was put back, perhaps since the driver refuses and no agent may take over.
-    Back(Option<Refused>),
+    Back(Option<Box<Refused>>),
 }
 
 impl Came {

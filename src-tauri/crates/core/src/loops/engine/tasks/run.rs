@@ -362,7 +362,7 @@ async fn one(ctx: &Ctx, row: TaskRow, policy: Policy, given: Given, stop: Stop) 
             Outcome::PutBack { why, refused_on } => {
                 engine_tasks::put_back(tx, row.id, &why)?;
                 let refused = refused_on.map(|base| Refused::new(tx, &row, policy, base));
-                Ok(Came::Back(refused.transpose()?))
+                Ok(Came::Back(refused.transpose()?.map(Box::new)))
             }
         })
         .await
