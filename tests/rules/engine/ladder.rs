@@ -3,12 +3,12 @@
 use chrono::{Duration, NaiveDate};
 use rstest::rstest;
 use steward_rules::engine::decision::{Decision, Place};
-use steward_rules::engine::entries::{EntryDiff, EntryKey};
-use steward_rules::engine::facts::PrObs;
+use steward_rules::engine::entries::{Blob, EntryDiff, EntryKey, count};
+use steward_rules::engine::facts::{FlagFinding, PrObs};
 use steward_rules::engine::hold::*;
 use steward_rules::engine::ladder::*;
 use steward_rules::engine::merge::assess;
-use steward_rules::engine::policy::{FixScope, Policy, PushPolicy, SweepBy};
+use steward_rules::engine::policy::{EntriesPolicy, FixScope, Policy, PushPolicy, SweepBy, Unit};
 use steward_rules::engine::reply::*;
 use steward_rules::engine::retry::*;
 use steward_rules::ids::PullNumber;
@@ -99,6 +99,50 @@ fn a22_more_than_25_entries_of_our_own_are_a_batch_import() {
     let cap_only = Policy { fix_scope: FixScope::Cap, ..policy() };
     assert_eq!(own_size(&change(3), Some(&pull), &cap_only), Ok(()));
     assert!(own_size(&change(26), Some(&pull), &cap_only).is_err());
+}
+
+fn edits(unit: Unit, from: &[(&str, &str)], to: &[(&str, &str)]) -> EntryDiff {
+    let entries = EntriesPolicy { unit, globs: strings(&["data/**"]), root: "data".to_owned() };
+    let blobs = |files: &[(&str, &str)]| -> Vec<Blob> {
+        let blob =
+            |(path, text): &(&str, &str)| Blob { path: (*path).into(), bytes: text.as_bytes().to_vec() };
+        files.iter().map(blob).collect()
+    };
+    count(&entries, &blobs(from), &blobs(to)).unwrap()
+}
+
+#[rstest]
+#[case::documents(Unit::YamlDocs, "a: 1\n---\nb: 1\n", "a: 2\n---\nb: 1\n", "a: 3\n---\nb: 1\n")]
+#[case::lines(Unit::Lines(20), "a\nb\n", "x\nb\n", "y\nb\n")]
+#[case::one_line(Unit::Lines(1), "a\nb\n", "x\nb\n", "y\nz\n")]
+#[case::rows_that_begin_alike(Unit::CsvRows, "k,1\nk,2\n", "k,1\nk,3\n", "k,1\nk,4\n")]
+#[case::one_of_two_rows(Unit::CsvRows, "k,1\nk,2\n", "k,1\nk,3\n", "k,1\n")]
+#[case::a_row_beside_one(Unit::CsvRows, "k,1\nk,2\nl,1\n", "k,1\nk,3\nl,1\n", "k,1\nk,4\nl,2\n")]
+fn a_fix_of_what_has_no_name_stays_in_the_files_of_the_pull_request(
+    #[case] unit: Unit,
+    #[case] base: &str,
+    #[case] head: &str,
+    #[case] fixed: &str,
+) {
+    let at = |text: &'static str| ("data/b.txt", text);
+    let pull = edits(unit, &[("data/a.txt", base)], &[("data/a.txt", head)]);
+    let fix = edits(unit, &[("data/a.txt", head)], &[("data/a.txt", fixed)]);
+    assert_eq!(own_size(&fix, Some(&pull), &policy()), Ok(()));
+    let strayed = edits(
+        unit,
+        &[("data/a.txt", head), at("m,1\nm,2\n---\nn\n")],
+        &[("data/a.txt", fixed), at("m,1\nm,9\n---\nn\n")],
+    );
+    let beyond = TooMuch::Beyond { entries: vec![EntryKey::new("file", "data/b.txt")] };
+    assert_eq!(own_size(&strayed, Some(&pull), &policy()), Err(beyond));
+    let named = edits(unit, &[("README.md", "a")], &[("README.md", "b")]);
+    let beyond = TooMuch::Beyond { entries: vec![EntryKey::new("file", "README.md")] };
+    assert_eq!(own_size(&named, Some(&pull), &policy()), Err(beyond), "what has a name goes by it");
+    // A flag that names a piece of such a file is about the change, and one of another file is not.
+    let flagged = |family: &str| FlagFinding { entry: Some(EntryKey::new(family, "a: 2")), path: None };
+    let pr = PrObs { entries: Reading::known(pull), ..ready() };
+    assert!(!is_elsewhere(&pr, &[flagged("data/a.txt")]));
+    assert!(is_elsewhere(&pr, &[flagged("data/b.txt")]));
 }
 
 #[rstest]

@@ -8,6 +8,8 @@ use steward_core::loops::engine::content::{self, Superseded};
 use steward_core::loops::engine::verifying::{Judged, NotVerified, Verified, verify};
 use steward_kit::git::Repo;
 use steward_rules::diff::Kind;
+use steward_rules::engine::entries::EntryKey;
+use steward_rules::engine::policy::{EntriesPolicy, Unit};
 use steward_rules::engine::supersede::{Content, Stop};
 use steward_rules::engine::verify::Refused;
 use tokio_util::sync::CancellationToken;
@@ -199,4 +201,38 @@ fn a_superseding_change_is_verified_on_the_base_entry_by_entry() {
     assert_eq!(entries(look(&merged_part, &part, &merged_part)), ["epsilon"], "the original's entry is lost");
     let ids = content::ids(&clone, &policy, &moved, &stop).expect("the ids");
     assert_eq!(ids, BTreeSet::from(["alpha", "beta", "gamma", "delta", "epsilon", "old"].map(str::to_owned)));
+}
+
+#[test]
+fn a36_what_has_no_name_of_its_own_is_verified_by_its_file() {
+    let stage = Stage::new();
+    let repo = &stage.repo;
+    let path = "data/list.txt";
+    let commit = |said: &str, text: &str| sha(&repo.commit(said, &[(path, Some(text.as_bytes()))]));
+    commit("a list", "k,1\n---\nk,2\n");
+    repo.git(&["checkout", "--quiet", "-b", "original"]);
+    let original = commit("theirs", "k,1\n---\nk,2\n---\nk,3\n");
+    repo.git(&["checkout", "--quiet", "-b", "steward/pr-5", "main"]);
+    let head = commit("ours, with the new one mended", "k,1\n---\nk,2\n---\nk,4\n");
+    repo.git(&["checkout", "--quiet", "main"]);
+    repo.commit("the base moves", &[("README.md", Some(b"moved\n"))]);
+    repo.git(&["merge", "--quiet", "--no-ff", "-m", "merge", "steward/pr-5"]);
+    let merged = sha(&repo.git(&["rev-parse", "main"]));
+    let moved = sha(&repo.commit("the base moves on", &[("README.md", Some(b"moved on\n"))]));
+    let dropped = commit("one is dropped", "k,1\n---\nk,4\n");
+    let reverted = commit("it is taken back", "k,1\n---\nk,2\n");
+    let (clone, stop) = (stage.clone(), CancellationToken::new());
+    for unit in [Unit::Lines(20), Unit::Lines(1), Unit::YamlDocs, Unit::CsvRows] {
+        let policy = EntriesPolicy { unit, globs: vec!["data/**".to_owned()], root: "data".to_owned() };
+        let look = |tip: &_| {
+            let commits = Superseded { merged: &merged, head: &head, tip, original: &original };
+            content::superseded(&clone, &policy, &commits, &stop).expect("it is counted")
+        };
+        assert_eq!(look(&merged), Content::Same, "{unit:?}");
+        assert_eq!(look(&moved), Content::Same, "{unit:?}");
+        let differs = Content::Not(Stop::Differs { entries: vec![EntryKey::new("file", path)] });
+        for tip in [&dropped, &reverted] {
+            assert_eq!(look(tip), differs, "{unit:?}");
+        }
+    }
 }

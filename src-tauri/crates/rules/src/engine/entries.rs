@@ -16,6 +16,9 @@ use crate::globs::Globs;
 /// The keys by which an element of an array may name itself, first match wins.
 const NAMES: [&str; 3] = ["slug", "id", "key"];
 
+/// The family of what is a whole file.
+const FILE: &str = "file";
+
 /// One entry: its family (for example `works`) and its id within it.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct EntryKey {
@@ -37,6 +40,13 @@ pub struct EntryDiff {
     pub modified: BTreeSet<EntryKey>,
     /// In another file, with the same value; not counted.
     pub moved: BTreeSet<EntryKey>,
+    /// Those of the counted ones that have no name of their own: another wording is another entry, so that one
+    /// of them is never found again after it changed.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub nameless: BTreeSet<EntryKey>,
+    /// The files those stand in, by their shown paths: such an entry is held against its file.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    pub files: BTreeSet<String>,
 }
 
 impl EntryDiff {
@@ -48,6 +58,24 @@ impl EntryDiff {
     /// Those entries.
     pub fn keys(&self) -> BTreeSet<&EntryKey> {
         self.added.iter().chain(&self.removed).chain(&self.modified).collect()
+    }
+
+    /// True when this entry is one of those, or stands in a file whose nameless ones are among them.
+    pub fn touches(&self, key: &EntryKey) -> bool {
+        let is_counted = [&self.added, &self.removed, &self.modified].iter().any(|part| part.contains(key));
+        is_counted && !self.nameless.contains(key) || key.family != FILE && self.files.contains(&key.family)
+    }
+
+    /// What a fix of this change stays within: entries by their names, and those without one by the file.
+    pub fn scope(&self) -> BTreeSet<EntryKey> {
+        let named = self.keys().into_iter().filter(|key| !self.nameless.contains(*key)).cloned();
+        named.chain(self.files.iter().map(|path| EntryKey::new(FILE, path.as_str()))).collect()
+    }
+
+    /// What another change touches beyond this one: entries by their names, and those without one by the file.
+    pub fn beyond(&self, change: &Self) -> Vec<EntryKey> {
+        let own = self.scope();
+        change.scope().into_iter().filter(|key| !own.contains(key) && !self.touches(key)).collect()
     }
 }
 
@@ -76,7 +104,26 @@ pub enum CountError {
 }
 
 /// Where an entry stands, and what it says.
-type Side = BTreeMap<EntryKey, (RepoPath, [u8; 32])>;
+struct Stand {
+    path: RepoPath,
+    value: [u8; 32],
+    has_name: bool,
+}
+
+type Side = BTreeMap<EntryKey, Stand>;
+
+/// One entry of a file, with one spelling of its value.
+struct Entry {
+    key: EntryKey,
+    value: String,
+    has_name: bool,
+}
+
+impl Entry {
+    fn named(family: impl Into<String>, id: impl Into<String>, value: String) -> Self {
+        Self { key: EntryKey::new(family, id), value, has_name: true }
+    }
+}
 
 /// The files whose entries are counted by the unit; any other one is an entry itself.
 pub struct DataFiles(Globs);
@@ -96,15 +143,24 @@ pub fn count(policy: &EntriesPolicy, before: &[Blob], after: &[Blob]) -> Result<
     let globs = Globs::new(&policy.globs);
     let (old, new) = (side(policy, &globs, before)?, side(policy, &globs, after)?);
     let mut diff = EntryDiff::default();
-    for (key, (path, value)) in &new {
+    for (key, is) in &new {
         match old.get(key) {
             None => diff.added.insert(key.clone()),
-            Some((_, was)) if was != value => diff.modified.insert(key.clone()),
-            Some((place, _)) if place != path => diff.moved.insert(key.clone()),
+            Some(was) if was.value != is.value => diff.modified.insert(key.clone()),
+            Some(was) if was.path != is.path => diff.moved.insert(key.clone()),
             Some(_) => continue,
         };
     }
     diff.removed = old.keys().filter(|key| !new.contains_key(*key)).cloned().collect();
+    let stands = |key: &EntryKey| new.get(key).or_else(|| old.get(key)).filter(|stand| !stand.has_name);
+    let (mut nameless, mut files) = (BTreeSet::new(), BTreeSet::new());
+    for key in diff.keys() {
+        if let Some(stand) = stands(key) {
+            nameless.insert(key.clone());
+            files.insert(stand.path.shown());
+        }
+    }
+    (diff.nameless, diff.files) = (nameless, files);
     if let Unit::Lines(per) = policy.unit {
         pack(&mut diff, per.max(1));
     }
@@ -121,7 +177,7 @@ pub fn reads(policy: &EntriesPolicy) -> impl Fn(&RepoPath) -> bool + use<> {
 /// The value of every entry of some files, as a hash of one spelling (for the content test of section 5).
 pub fn values(policy: &EntriesPolicy, files: &[Blob]) -> Result<BTreeMap<EntryKey, String>, CountError> {
     let side = side(policy, &Globs::new(&policy.globs), files)?;
-    Ok(side.into_iter().map(|(key, (_, hash))| (key, hex::encode(hash))).collect())
+    Ok(side.into_iter().map(|(key, stand)| (key, hex::encode(stand.value))).collect())
 }
 
 fn side(policy: &EntriesPolicy, globs: &Globs, files: &[Blob]) -> Result<Side, CountError> {
@@ -132,9 +188,9 @@ fn side(policy: &EntriesPolicy, globs: &Globs, files: &[Blob]) -> Result<Side, C
             return Err(CountError::FileTwice(file.path.clone()));
         }
         let unit = if globs.matches(&file.path) { policy.unit } else { Unit::Files };
-        for (key, value) in entries(policy, unit, file)? {
-            let hash: [u8; 32] = Sha256::digest(value.as_bytes()).into();
-            if side.insert(key.clone(), (file.path.clone(), hash)).is_some() {
+        for Entry { key, value, has_name } in entries(policy, unit, file)? {
+            let value = Sha256::digest(value.as_bytes()).into();
+            if side.insert(key.clone(), Stand { path: file.path.clone(), value, has_name }).is_some() {
                 return Err(CountError::Twice(key));
             }
         }
@@ -142,10 +198,10 @@ fn side(policy: &EntriesPolicy, globs: &Globs, files: &[Blob]) -> Result<Side, C
     Ok(side)
 }
 
-fn entries(policy: &EntriesPolicy, unit: Unit, file: &Blob) -> Result<Vec<(EntryKey, String)>, CountError> {
+fn entries(policy: &EntriesPolicy, unit: Unit, file: &Blob) -> Result<Vec<Entry>, CountError> {
     if unit == Unit::Files {
-        let key = EntryKey::new("file", file.path.shown());
-        return Ok(vec![(key, hex::encode(Sha256::digest(&file.bytes)))]);
+        let value = hex::encode(Sha256::digest(&file.bytes));
+        return Ok(vec![Entry::named(FILE, file.path.shown(), value)]);
     }
     let Ok(text) = std::str::from_utf8(&file.bytes) else {
         return Err(CountError::NotText(file.path.clone()));
@@ -174,19 +230,18 @@ fn family(root: &str, path: &RepoPath) -> String {
     first.split('.').next().unwrap_or(&first).to_owned()
 }
 
-fn json(family: &str, file: &Blob, text: &str) -> Result<Vec<(EntryKey, String)>, CountError> {
+fn json(family: &str, file: &Blob, text: &str) -> Result<Vec<Entry>, CountError> {
     let value = Json::parse(text).map_err(|error| CountError::Json { path: file.path.clone(), error })?;
     match value {
-        Json::Map(members) => Ok(members
-            .into_iter()
-            .map(|(id, value)| (EntryKey::new(family, id), value.canonical()))
-            .collect()),
+        Json::Map(members) => {
+            Ok(members.into_iter().map(|(id, value)| Entry::named(family, id, value.canonical())).collect())
+        }
         Json::List(items) => items
             .into_iter()
             .map(|item| {
                 let id = NAMES.iter().find_map(|name| item.get(name)?.name());
                 let id = id.ok_or_else(|| CountError::NoEntries(file.path.clone()))?.to_owned();
-                Ok((EntryKey::new(family, id), item.canonical()))
+                Ok(Entry::named(family, id, item.canonical()))
             })
             .collect(),
         Json::Null | Json::Bool(_) | Json::Number(_) | Json::Text(_) => {
@@ -197,7 +252,7 @@ fn json(family: &str, file: &Blob, text: &str) -> Result<Vec<(EntryKey, String)>
 
 /// Pieces without a name of their own: each is named by what it says and how often it was said before, so
 /// that a piece that changed is one removed and one added.
-fn numbered<'t>(path: &RepoPath, pieces: impl IntoIterator<Item = &'t str>) -> Vec<(EntryKey, String)> {
+fn numbered<'t>(path: &RepoPath, pieces: impl IntoIterator<Item = &'t str>) -> Vec<Entry> {
     let mut times: BTreeMap<&str, usize> = BTreeMap::new();
     let family = path.shown();
     pieces
@@ -205,7 +260,8 @@ fn numbered<'t>(path: &RepoPath, pieces: impl IntoIterator<Item = &'t str>) -> V
         .map(|piece| {
             let time = times.entry(piece).or_default();
             *time += 1;
-            (EntryKey::new(family.as_str(), format!("{piece}\u{0}{time}")), String::new())
+            let key = EntryKey::new(family.as_str(), format!("{piece}\u{0}{time}"));
+            Entry { key, value: String::new(), has_name: false }
         })
         .collect()
 }
@@ -226,7 +282,7 @@ fn yaml_docs(text: &str) -> Vec<&str> {
 }
 
 /// Rows by their first column; of rows that begin alike the whole row is the name.
-fn csv(file: &Blob, text: &str) -> Result<Vec<(EntryKey, String)>, CountError> {
+fn csv(file: &Blob, text: &str) -> Result<Vec<Entry>, CountError> {
     let rows = rows(text).ok_or_else(|| CountError::Csv(file.path.clone()))?;
     let mut firsts: BTreeMap<&str, usize> = BTreeMap::new();
     for (first, _) in &rows {
@@ -234,9 +290,9 @@ fn csv(file: &Blob, text: &str) -> Result<Vec<(EntryKey, String)>, CountError> {
     }
     let family = file.path.shown();
     let (named, others): (Vec<_>, Vec<_>) = rows.iter().partition(|(first, _)| firsts[first.as_str()] == 1);
-    let mut found: Vec<(EntryKey, String)> = named
+    let mut found: Vec<Entry> = named
         .into_iter()
-        .map(|(first, row)| (EntryKey::new(family.as_str(), first.as_str()), (*row).to_owned()))
+        .map(|(first, row)| Entry::named(family.as_str(), first.as_str(), (*row).to_owned()))
         .collect();
     found.extend(numbered(&file.path, others.into_iter().map(|(_, row)| *row)));
     Ok(found)
@@ -274,10 +330,10 @@ fn first_field(row: &str) -> String {
 
 /// Counts changed lines by so many; whole files stay as they are.
 fn pack(diff: &mut EntryDiff, per: u32) {
-    let is_line = |key: &EntryKey| key.family != "file";
-    let lines = diff.added.iter().chain(&diff.removed).filter(|key| is_line(key)).count();
-    diff.added.retain(|key| !is_line(key));
-    diff.removed.retain(|key| !is_line(key));
-    let packets = lines.div_ceil(per as usize);
-    diff.modified.extend((0..packets).map(|number| EntryKey::new("lines", number.to_string())));
+    let lines = std::mem::take(&mut diff.nameless);
+    diff.added.retain(|key| !lines.contains(key));
+    diff.removed.retain(|key| !lines.contains(key));
+    let packets = lines.len().div_ceil(per as usize);
+    diff.nameless = (0..packets).map(|number| EntryKey::new("lines", number.to_string())).collect();
+    diff.modified.extend(diff.nameless.iter().cloned());
 }

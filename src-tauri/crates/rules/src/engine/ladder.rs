@@ -70,10 +70,9 @@ pub fn is_swept(labels: &[String], policy: &Policy) -> bool {
 /// this pull request's to make.
 pub fn is_elsewhere(pr: &PrObs, findings: &[FlagFinding]) -> bool {
     let Ok(entries) = pr.entries.get() else { return false };
-    let touched = entries.keys();
     let is_touched = |finding: &FlagFinding| match (&finding.entry, &finding.path) {
         (None, None) => true,
-        (Some(entry), _) => touched.contains(entry),
+        (Some(entry), _) => entries.touches(entry),
         (None, Some(path)) => {
             pr.files.items.iter().any(|file| file.path == *path || file.old_path.as_ref() == Some(path))
         }
@@ -121,7 +120,7 @@ pub fn log_evidence(check: &str, log: Option<&str>) -> LogEvidence {
 pub enum TooMuch {
     /// More entries than one change of Steward may touch: that is a batch import.
     Entries { touched: usize, cap: u32 },
-    /// A fix touched entries the pull request does not.
+    /// A fix touched entries, or files of entries without a name, that the pull request does not.
     Beyond { entries: Vec<EntryKey> },
 }
 
@@ -133,9 +132,7 @@ pub fn own_size(change: &EntryDiff, of_pull: Option<&EntryDiff>, policy: &Policy
         return Err(TooMuch::Entries { touched, cap: policy.own_max_entries });
     }
     if let (Some(pull), FixScope::PrEntries) = (of_pull, policy.fix_scope) {
-        let allowed = pull.keys();
-        let entries: Vec<EntryKey> =
-            change.keys().into_iter().filter(|key| !allowed.contains(key)).cloned().collect();
+        let entries = pull.beyond(change);
         if !entries.is_empty() {
             return Err(TooMuch::Beyond { entries });
         }

@@ -150,8 +150,18 @@ pub fn superseded(
     let before = clone.said(commits.merged)?.1.into_iter().next().ok_or(NotCounted::Strangers)?;
     let fork = clone.merge_base(&before, commits.head)?.ok_or(NotCounted::Strangers)?;
     let origin = clone.merge_base(&before, commits.original)?.ok_or(NotCounted::Strangers)?;
-    let own = change(clone, policy, &fork, commits.head, cancel)?;
-    let original = change(clone, policy, &origin, commits.original, cancel)?;
+    let by_file = EntriesPolicy { unit: Unit::Files, ..policy.clone() };
+    let changes = |policy: &EntriesPolicy| {
+        let own = change(clone, policy, &fork, commits.head, cancel)?;
+        Ok::<_, NotCounted>((own, change(clone, policy, &origin, commits.original, cancel)?))
+    };
+    let (mut policy, mut both) = (policy, changes(policy)?);
+    // What has no name of its own cannot be found again on another tree: its whole file is compared.
+    if !both.0.files.is_empty() || !both.1.files.is_empty() {
+        policy = &by_file;
+        both = changes(policy)?;
+    }
+    let (own, original) = both;
     let mut others = BTreeSet::new();
     for (from, to) in [(&fork, commits.head), (&origin, commits.original)] {
         others.extend(clone.between(from, to, cancel)?.into_iter().map(|one| one.path));

@@ -82,7 +82,7 @@ pub(super) fn write(row: &TaskRow, around: &Around<'_>) -> Result<Vec<u8>, serde
         (What::Triage { .. }, _) => ("triage", "the base"),
     };
     let within = around.of_pull.map(|diff| {
-        let keys = diff.keys();
+        let keys = diff.scope();
         keys.into_iter()
             .take(ENTRIES)
             .map(|key| foreign(&format!("{} {}", key.family, key.id), 300))
