@@ -380,7 +380,20 @@ fn approvals_count_for_this_head_by_others_who_may_write() {
         have(vec![approve(&ann), PersonReview { can_write: Reading::known(false), ..approve(&bob) }]),
         1
     );
-    assert_eq!(have(vec![approve(&ann), PersonReview { can_write: unread(), ..approve(&bob) }]), 1);
+    // A right that was not read is no known lack where it could be what is missing.
+    let unknown = |by: &Account| PersonReview { can_write: unread(), ..approve(by) };
+    let eve = account(4, "eve");
+    let waiting = |reviews: Vec<PersonReview>| {
+        let pr = PrObs { reviews: Listing::whole(reviews), ..ready() };
+        waits(&assess(&pr, &memory(), &asking, now())).0
+    };
+    let unread = WaitFor::Incomplete(vec![Missing::Reviews]);
+    assert_eq!(waiting(vec![approve(&ann), unknown(&bob)]), unread);
+    assert_eq!(waiting(vec![unknown(&ann), unknown(&bob), unknown(&eve)]), unread);
+    assert_eq!(waiting(vec![unknown(&ann)]), WaitFor::Approvals { have: 0, need: 2 });
+    let old = PersonReview { head: Some(old_head()), ..unknown(&bob) };
+    assert_eq!(waiting(vec![approve(&ann), old]), WaitFor::Approvals { have: 1, need: 2 });
+    assert_eq!(have(vec![approve(&ann), approve(&bob), unknown(&eve)]), 2);
     assert_eq!(have(vec![approve(&ann), approve(&account(3, "robot[bot]"))]), 1);
 }
 

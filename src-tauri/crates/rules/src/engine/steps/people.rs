@@ -23,19 +23,30 @@ pub(super) fn people(case: &Case<'_>) -> Option<Halt> {
         return Some(Halt::wait(WaitFor::ChangesRequested { by }, None).with(items));
     }
     let need = case.policy.required_approvals;
-    let approves = |review: &&&PersonReview| {
+    let says_yes = |review: &&&PersonReview| {
         review.state == ReviewState::Approved
             && review.head.as_ref() == Some(&case.pr.head.sha)
-            && review.can_write.get().is_ok_and(|can| *can)
             && review.by.id != case.pr.author.id
     };
-    let have = u32::try_from(standing.iter().filter(approves).count()).unwrap_or(u32::MAX);
-    let approved: Vec<Shown> = standing
-        .iter()
-        .filter(approves)
-        .map(|review| shown("approved by", review.by.login.as_str(), review.at))
-        .collect();
-    (have < need).then(|| Halt::wait(WaitFor::Approvals { have, need }, None).with(approved))
+    let counted = |reviews: &[&PersonReview]| u32::try_from(reviews.len()).unwrap_or(u32::MAX);
+    let yes: Vec<&PersonReview> = standing.iter().filter(says_yes).copied().collect();
+    let (known, unread): (Vec<&PersonReview>, Vec<&PersonReview>) =
+        yes.into_iter().partition(|review| review.can_write.get().is_ok());
+    let approves: Vec<&PersonReview> =
+        known.into_iter().filter(|review| review.can_write.get().is_ok_and(|can| *can)).collect();
+    let have = counted(&approves);
+    if have >= need {
+        return None;
+    }
+    let approved: Vec<Shown> =
+        approves.iter().map(|review| shown("approved by", review.by.login.as_str(), review.at)).collect();
+    // Whose right was not read may be one of those that are needed: that is no known lack.
+    let reason = if have.saturating_add(counted(&unread)) >= need {
+        WaitFor::Incomplete(vec![Missing::Reviews])
+    } else {
+        WaitFor::Approvals { have, need }
+    };
+    Some(Halt::wait(reason, None).with(approved))
 }
 
 /// The newest word of each person: comments say nothing, and what is not submitted is not said.
