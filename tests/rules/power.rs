@@ -25,7 +25,18 @@ fn any_caps() -> impl Strategy<Value = Caps> {
         90u32..110,
         20u32..30,
         proptest::option::of(20u32..30),
-        some(&["**", "data/", "data/works", "data/works/**", "docs/**", "*.md", "database/"]),
+        some(&[
+            "**",
+            "data/",
+            "data/works",
+            "data/works/**",
+            "docs/**",
+            "*.md",
+            "database/",
+            "doc**",
+            "doc/",
+            "",
+        ]),
         some(&["steward/*", "steward/pr-*", "bots/", "bots/a/*", "intake/**", "intake/issue-*"]),
     )
         .prop_map(|(merge_max_entries, own_max_entries, daily_runs, safe_paths, push_allowed)| Caps {
@@ -56,6 +67,34 @@ fn any_set() -> impl Strategy<Value = PowerSet> {
         daily_usd: day.into(),
         monthly_usd: month.into(),
     })
+}
+
+#[rstest]
+#[case::glob_of_names(&["doc**"], &["doc**", "doc/"], &["doc**"])]
+#[case::glob_below_a_folder(&["docs/a**"], &["docs/a/", "docs/ab/"], &[])]
+#[case::folder(&["docs/**"], &["docs/", "docs/a/", "docs/a**"], &["docs/", "docs/a**", "docs/a/"])]
+#[case::everything(&["**"], &["doc**", "doc/"], &["doc**", "doc/"])]
+#[case::nothing(&[""], &["doc/", "*.md"], &[])]
+fn a_safe_path_is_in_force_only_within_a_confirmed_one(
+    #[case] confirmed: &[&str],
+    #[case] asked: &[&str],
+    #[case] holds: &[&str],
+) {
+    let caps = |paths: &[&str]| Caps {
+        safe_paths: paths.iter().map(|path| (*path).to_owned()).collect(),
+        ..Caps::default()
+    };
+    let with = |paths: &[&str]| PowerSet {
+        repositories: [(
+            "github.com/octo/app".to_owned(),
+            RepoPower::new(Mode::Act, [EffectClass::Merge]).with_caps(caps(paths)),
+        )]
+        .into(),
+        ..PowerSet::default()
+    };
+    assert_eq!(caps(asked).meet(&caps(confirmed)).safe_paths, caps(holds).safe_paths);
+    let is_wider = !pending(&with(asked), &with(confirmed)).is_empty();
+    assert_eq!(is_wider, caps(asked) != caps(holds));
 }
 
 #[test]

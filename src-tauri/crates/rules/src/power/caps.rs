@@ -121,8 +121,12 @@ type Covers = fn(&str, &BTreeSet<String>) -> bool;
 /// True when a safe path lies within one of `wide`: it stands there, or below a folder that does.
 fn is_safe_within(pattern: &str, wide: &BTreeSet<String>) -> bool {
     wide.iter().any(|wide| {
-        let folder = wide.strip_suffix("**").unwrap_or(wide);
-        let is_folder = !folder.contains(['*', '?', '[', '{', '\\', '!']);
+        // `doc**` is a glob of names, and only `**` and `doc/**` are all that lies in a folder.
+        let (folder, is_folder) = match wide.strip_suffix("**") {
+            Some(folder) => (folder, folder.is_empty() || folder.ends_with('/')),
+            None => (wide.as_str(), !wide.is_empty()),
+        };
+        let is_folder = is_folder && !folder.contains(['*', '?', '[', '{', '\\', '!']);
         pattern == wide || (is_folder && is_below(pattern, folder))
     })
 }
