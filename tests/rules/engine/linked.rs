@@ -18,8 +18,19 @@ const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
 #[case::named("closes octo/app#3", &[3])]
 #[case::named_in_another_case("closes Octo/App#3", &[3])]
 #[case::address("fixes https://github.com/octo/app/issues/3", &[3])]
-#[case::gh("fixes GH-3", &[3])]
 #[case::another_repository("closes octo/lib#3", &[])]
+#[case::address_of_another_host("fixes https://evil.example/octo/app/issues/3", &[])]
+#[case::address_in_another_case("fixes https://GitHub.com/Octo/App/issues/3", &[3])]
+#[case::across_a_fence("fixes\n```\nx\n```\n#3", &[])]
+#[case::across_a_span("fixes `x` #3", &[])]
+#[case::across_a_comment("fixes <!-- x --> #3", &[])]
+#[case::across_a_quote("fixes\n> x\n\n#3", &[])]
+#[case::quote_that_goes_on("> as said\nfixes #3\n\nfixes #4", &[4])]
+#[case::quote_that_ended("> as said\n>\nfixes #3", &[3])]
+#[case::f5_fence_in_a_comment("<!--\n```\n-->\nfixes #3", &[3])]
+#[case::f5_comment_in_a_fence("```\n<!--\n```\nfixes #3", &[3])]
+#[case::comment_in_a_span("`<!--` fixes #3", &[3])]
+#[case::long_comment("<!-- a\nfixes #3\n--> fixes #4", &[4])]
 #[case::another_address("fixes https://github.com/octo/lib/issues/3", &[])]
 #[case::a_pull_request("fixes https://github.com/octo/app/pull/3", &[])]
 #[case::only_a_reference("see #3", &[])]
@@ -35,7 +46,58 @@ const HEAD: &str = "0123456789abcdef0123456789abcdef01234567";
 #[case::open_fence("```\ncloses #3", &[])]
 #[case::comment("<!-- closes #3 --> closes #4 <!-- closes #5", &[4])]
 fn a_text_closes_what_github_closes(#[case] text: &str, #[case] expected: &[i64]) {
-    assert_eq!(linked::closes(text, &RepoName::parse("octo/app").unwrap()), expected);
+    assert_eq!(linked::closes(text, "github.com", &RepoName::parse("octo/app").unwrap()), expected);
+}
+
+/// The table of closing keywords, about item 12 of acme/app.
+#[test]
+fn p1_to_p9_what_closes_an_item_and_what_only_mentions_it() {
+    let closes =
+        |text: &str| linked::closes(text, "github.com", &RepoName::parse("acme/app").unwrap()).contains(&12);
+    let address = "https://github.com/acme/app";
+    for text in [
+        "Fixes: #12",
+        "FIXED :  #12",
+        "Fixes\n\n#12",
+        "This does not close #12",
+        "Fixes #1 and closes #12",
+        "hot-fix #12",
+        "fixes ACME/App#12",
+        &format!("fixes {address}/issues/12#issuecomment-1"),
+        "fixes #12.",
+        "(fixes #12)",
+    ] {
+        assert!(closes(text), "{text}");
+    }
+    for text in [
+        "fixes:#12",
+        "fixes#12",
+        "fixes : : #12",
+        "Fixes #1, #12",
+        "Refs #12",
+        "fixing #12",
+        "bugfix #12",
+        "fixes (#12)",
+        "fixes `#12`",
+        "fixes issue #12",
+        "fixes #123",
+        "fixes #012",
+        "fixes #12abc",
+        "fixes #12_",
+        "fixes GH-12",
+        &format!("fixes {address}/pull/12"),
+        &format!("fixes {address}/issues/012"),
+        &format!("fixes {address}/issues/12abc"),
+        "fixes evilacme/app#12",
+        "fixes other/repo#12",
+        "fixes https://evil.example/acme/app/issues/12",
+        "#12",
+        "<!-- Fixes #12 -->",
+        "`Fixes #12`",
+        "> Fixes #12",
+    ] {
+        assert!(!closes(text), "{text}");
+    }
 }
 
 fn says(json: &str) -> Option<Vec<FlagFinding>> {

@@ -388,7 +388,7 @@ fn composed(mut out: String, foreign: &[(Option<&str>, &str)]) -> Result<String,
 
 /// A keyword that closes, and the issue it would close (GitHub's own list of both).
 static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
-    let pattern = r"(?i)\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(:?\s+)((?:[\w.-]+/[\w.-]+)?#\d|GH-\d|https?://\S+/(?:issues|pull)/\d)";
+    let pattern = r"(?i)\b(close[sd]?|fix(?:e[sd])?|resolve[sd]?)(\s*:?\s+)((?:[\w.-]+/[\w.-]+)?#\d|GH-\d|https?://\S+/(?:issues|pull)/\d)";
     Regex::new(pattern).expect("BUG: the pattern is fixed")
 });
 

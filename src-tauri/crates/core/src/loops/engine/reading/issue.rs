@@ -53,7 +53,7 @@ pub async fn issue(ctx: &Ctx, place: &Place, number: i64) -> Result<IssueObs, Re
             edits.edits.iter().map(|edit| Edit { by: account(edit.by.as_ref()), at: edit.at }).collect();
         issue.edits = Listing { items, complete: edits.complete };
     }
-    issue.open_pulls = referring(number, name, part(events)?, part(pulls)?);
+    issue.open_pulls = referring(number, &place.host, name, part(events)?, part(pulls)?);
     Ok(issue)
 }
 
@@ -70,6 +70,7 @@ fn comment(comment: types::Comment) -> Comment {
 /// The open pull requests that refer to an issue: by a closing keyword, by their branch, by a cross-reference.
 fn referring(
     number: i64,
+    host: &str,
     name: &RepoName,
     events: Result<Vec<Event>, Why>,
     pulls: Result<Vec<Pull>, Why>,
@@ -83,7 +84,7 @@ fn referring(
             (Some(head), Some(base)) => head.id == base.id,
             (_, _) => false,
         };
-        if linked::closes(body, name).contains(&number)
+        if linked::closes(body, host, name).contains(&number)
             || is_ours && issue_of_branch(&pull.head.branch) == Some(number)
         {
             found.insert(pull.number);

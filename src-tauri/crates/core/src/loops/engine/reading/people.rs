@@ -110,11 +110,11 @@ fn of_review(review: &Review, rights: &BTreeMap<String, Reading<bool>>) -> Optio
 }
 
 /// The newest published review of the seat.
-pub(super) async fn seat(
+pub(in crate::loops::engine) async fn seat(
     ctx: &Ctx,
     place: &Place,
     number: PullNumber,
-) -> Result<Reading<Option<SeatReview>>, ReadFault> {
+) -> Result<Reading<Option<SeatReview>>, StoreError> {
     let (host, name) = (place.host.clone(), place.repo.clone());
     let found = ctx
         .store

@@ -42,9 +42,9 @@ pub(super) async fn whole(
         runs::of(reader, place, name, pull, here.repo),
         people::labelled(reader, name, pull.number),
         people::reviews(reader, name, PullNumber(pull.number)),
-        linked_of(reader, name, pull),
+        linked_of(reader, &place.host, name, pull),
         flag_of(reader, place, name, pull, &labels),
-        people::seat(ctx, place, PullNumber(pull.number)),
+        async { people::seat(ctx, place, PullNumber(pull.number)).await.map_err(ReadFault::from) },
         trees(ctx, place, open, &here, pull, before),
     )?;
     let (base, trees) = trees;
@@ -122,9 +122,14 @@ async fn trees(
 }
 
 /// The issues it says it closes, with their labels.
-async fn linked_of(reader: &Reader, name: &RepoName, pull: &Pull) -> Result<Listing<LinkedIssue>, ReadFault> {
+async fn linked_of(
+    reader: &Reader,
+    host: &str,
+    name: &RepoName,
+    pull: &Pull,
+) -> Result<Listing<LinkedIssue>, ReadFault> {
     let body = pull.body.as_ref().map(|body| body.as_data()).unwrap_or_default();
-    let numbers = linked::closes(body, name);
+    let numbers = linked::closes(body, host, name);
     let mut found = Listing::whole([]);
     for (at, number) in numbers.into_iter().enumerate() {
         if at == linked::MOST {
