@@ -24,16 +24,29 @@ fn a12_a_required_name_that_nobody_reports_waits_for_ever() {
         seen.required_since.insert(name.to_owned(), hours_ago(hours));
     }
     seen.last_moved.insert("check".to_owned(), hours_ago(25));
-    seen.last_moved.insert("verify".to_owned(), hours_ago(24));
+    seen.last_moved.insert("verify".to_owned(), hours_ago(25));
+    seen.required_since.insert("lint".to_owned(), hours_ago(6));
     assert_eq!(name_warnings(&renamed, &seen, now()), [], "nothing else concluded");
     seen.others_concluded_at = Some(hours_ago(99));
     assert_eq!(name_warnings(&renamed, &seen, now()), [], "not since then");
+    seen.last_moved.insert("verify".to_owned(), hours_ago(24));
+    seen.required_since.insert("lint".to_owned(), hours_ago(7));
     seen.others_concluded_at = Some(hours_ago(1));
     let never = NameWarning::NeverSeen { name: "lint".to_owned(), since: hours_ago(7) };
     let silent = NameWarning::Silent { name: "check".to_owned(), since: hours_ago(25) };
     assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone(), never]);
     seen.required_since.insert("lint".to_owned(), hours_ago(6));
-    assert_eq!(name_warnings(&renamed, &seen, now()), [silent]);
+    assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone()]);
+    // Where everything that runs is required, another required name that moves says the same.
+    seen.others_concluded_at = None;
+    seen.required_since.insert("lint".to_owned(), hours_ago(24));
+    assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone()]);
+    seen.required_since.insert("lint".to_owned(), hours_ago(25));
+    let never = NameWarning::NeverSeen { name: "lint".to_owned(), since: hours_ago(25) };
+    assert_eq!(name_warnings(&renamed, &seen, now()), [silent, never]);
+    seen.last_moved.remove("check");
+    seen.last_moved.remove("verify");
+    assert_eq!(name_warnings(&renamed, &seen, now()), [], "nothing moves at all");
 }
 
 #[test]

@@ -183,14 +183,18 @@ pub fn name_warnings(policy: &Policy, seen: &NamesSeen, now: DateTime<Utc>) -> V
     let mut names = policy.required_checks.clone();
     names.sort_unstable();
     names.dedup();
-    let concluded_after = |at: DateTime<Utc>| seen.others_concluded_at.is_some_and(|other| other > at);
+    let names_at = &seen.last_moved;
+    let concluded_after = |name: &str, at: DateTime<Utc>| {
+        let required = names_at.iter().filter(|(other, _)| *other != name).map(|(_, moved)| *moved);
+        seen.others_concluded_at.into_iter().chain(required).any(|other| other > at)
+    };
     names
         .into_iter()
         .filter_map(|name| match (seen.last_moved.get(&name), seen.required_since.get(&name)) {
-            (Some(at), _) if now - *at > SILENT && concluded_after(*at) => {
+            (Some(at), _) if now - *at > SILENT && concluded_after(&name, *at) => {
                 Some(NameWarning::Silent { name, since: *at })
             }
-            (None, Some(at)) if now - *at > NEVER_SEEN && concluded_after(*at) => {
+            (None, Some(at)) if now - *at > NEVER_SEEN && concluded_after(&name, *at) => {
                 Some(NameWarning::NeverSeen { name, since: *at })
             }
             (Some(_), _) | (None, _) => None,

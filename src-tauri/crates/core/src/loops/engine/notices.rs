@@ -212,7 +212,8 @@ fn names(tick: &mut Tick<'_>, judged: &[Judged]) {
     for one in judged {
         for run in &one.seen.check_runs.items {
             let at = run.ended_at.or(run.check.started_at);
-            if policy.required_checks.contains(&run.check.name) {
+            // Another app's run of a required name is another check.
+            if run.check.app == policy.required_app && policy.required_checks.contains(&run.check.name) {
                 let moved = last_moved.entry(run.check.name.clone()).or_insert_with(|| at.unwrap_or(now));
                 *moved = (*moved).max(at.unwrap_or(*moved));
             } else if let Some(at) = run.ended_at {
