@@ -299,6 +299,28 @@ fn a_head_without_any_verdict_run_is_listed_after_six_hours_and_asked_for_daily(
 }
 
 #[test]
+fn labels_that_do_not_come_right_by_themselves_are_listed() {
+    let mut both = ready();
+    both.labels = labels(&["data", "ai-verified", "ai-flagged"]);
+    let at = |pr: &PrObs, hours: i64| assess(pr, &seen_for(Duration::hours(hours)), &policy(), now());
+    waits_for(&at(&both, 300), WaitFor::Unbound(Unbound::BothLabels));
+    let given = |pr: &PrObs, minutes: i64| {
+        let mut pr = pr.clone();
+        pr.check_runs.items.retain(|run| run.check.name != "verify");
+        pr.verdict_runs = Listing::whole([run("verify", 1, "success", minutes)]);
+        pr
+    };
+    waits_for(&at(&given(&both, 359), 300), WaitFor::Unbound(Unbound::BothLabels));
+    assert_eq!(listed(&at(&given(&both, 360), 300)), Listed::Unbound(Unbound::BothLabels));
+    waits_for(&at(&given(&both, 360), 5), WaitFor::Unbound(Unbound::BothLabels));
+    // A late run of an older head, as in A4.
+    let mut late = given(&ready(), 400);
+    late.verdict_runs.items.push(run_at(&old_head(), "verify", 1, "success", 390));
+    assert!(matches!(listed(&at(&late, 300)), Listed::Unbound(Unbound::OtherHead { .. })));
+    assert!(is_merge(&at(&given(&ready(), 400), 300)), "what is bound merges however old it is");
+}
+
+#[test]
 fn where_no_run_can_be_run_again_for_a_verdict_it_is_listed_and_nothing_is_asked_for() {
     let at = |pr: &PrObs, hours: i64| assess(pr, &seen_for(Duration::hours(hours)), &policy(), now());
     let never = with_verdict(&[]);

@@ -59,6 +59,9 @@ pub enum Listed {
     NoVerdict { tries: u32, next_at: DateTime<Utc> },
     /// There is no verdict, and no workflow run that could be run again for one.
     NoVerdictRun,
+    /// The verdict labels have not been bound to this head for so long (engine.md 4.3): they do not come right by
+    /// themselves.
+    Unbound(Unbound),
     /// Every finding of the flag is about what the change does not touch.
     FlagElsewhere,
     /// Rebased so often without a merge.

@@ -278,8 +278,16 @@ fn label_bound(case: &Case<'_>) -> Option<Halt> {
     };
     let gap = gap.or_else(skipped)?;
     let labels = shown("labels", read.labels.join(", "), Some(case.pr.labels_read_at));
-    let run = verdict.of_head.run().map(of_run);
-    Some(Halt::wait(WaitFor::Unbound(gap), None).with([labels]).with(run))
+    let run = verdict.of_head.run();
+    // Labels that are not bound for as long as a verdict may be missing want somebody, as that does.
+    let first_seen = case.memory.head.as_ref().map_or(case.now, |seen| seen.first_seen_at);
+    let since = run.and_then(|run| run.ended_at).map_or(first_seen, |at| at.max(first_seen));
+    let halt = if case.now - since < Duration::hours(i64::from(verdict.policy.no_verdict_hours)) {
+        Halt::wait(WaitFor::Unbound(gap), None)
+    } else {
+        Halt::list(Listed::Unbound(gap))
+    };
+    Some(halt.with([labels]).with(run.map(of_run)))
 }
 
 fn not_held(case: &Case<'_>) -> Option<Halt> {

@@ -134,6 +134,7 @@ pub fn listed(listed: &Listed) -> String {
         Listed::NoVerdictRun => {
             "no verdict, and no run of the verdict job that could be run again".to_owned()
         }
+        Listed::Unbound(gap) => format!("{}, and nothing has changed that since", unbound(gap)),
         Listed::FlagElsewhere => "the flag is about content this change does not touch".to_owned(),
         Listed::Rebased { times } => format!("rebased {times} times without a merge"),
         Listed::Unprocessable { times } => format!("GitHub refused {times} merges in a row"),

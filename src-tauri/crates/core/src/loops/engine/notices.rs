@@ -164,6 +164,7 @@ fn stands_still(one: &Judged) -> Option<(i64, String)> {
     let is_wanted = match listed {
         Listed::NoVerdict { .. }
         | Listed::NoVerdictRun
+        | Listed::Unbound(_)
         | Listed::Rebased { .. }
         | Listed::Unprocessable { .. }
         | Listed::Overtaken { .. } => true,
