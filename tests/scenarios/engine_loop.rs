@@ -16,6 +16,7 @@ mod race;
 mod refused;
 mod report;
 mod retries;
+mod seen;
 mod stopped;
 mod store;
 mod supersede;

@@ -4,7 +4,7 @@ mod cost;
 mod evidence;
 mod faults;
 mod issues;
-mod seat;
+pub(crate) mod seat;
 mod setup;
 mod trees;
 mod verdicts;

@@ -310,6 +310,25 @@ fn a_fix_waits_for_its_next_attempt() {
 }
 
 #[test]
+fn the_driver_rebases_whenever_the_base_moved_and_an_agent_in_its_turn() {
+    let pr = behind(ready(), 1);
+    let mut memory = memory();
+    memory.behind_since = Some(minutes_ago(40));
+    memory.attempts.spent = 1;
+    memory.attempts.next_at = Some(now() + Duration::minutes(1));
+    assert_eq!(with(&memory, &pr), Decision::Rebase(own()));
+    for elsewhere in [(old_head(), pr.base.sha.clone()), (head(), sha(0x101))] {
+        memory.refused_rebase = Some(elsewhere);
+        assert_eq!(with(&memory, &pr), Decision::Rebase(own()));
+    }
+    memory.refused_rebase = Some((head(), pr.base.sha.clone()));
+    let backoff = WaitFor::Backoff { failures: 1, what: None };
+    assert_eq!(waits(&with(&memory, &pr)), (backoff, memory.attempts.next_at));
+    memory.attempts.next_at = Some(now());
+    assert_eq!(with(&memory, &pr), Decision::Rebase(own()));
+}
+
+#[test]
 fn a_person_who_wants_changes_holds_it_until_they_say_otherwise() {
     let (ann, bob, bot) = (account(1, "ann"), account(2, "bob"), account(3, "robot[bot]"));
     let reviewed = |reviews: &[PersonReview]| {

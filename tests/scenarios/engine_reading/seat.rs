@@ -11,11 +11,21 @@ use steward_rules::untrusted::Untrusted;
 
 use super::*;
 
-/// Queues a review of this head, and publishes it when there is a verdict.
 async fn reviewed(desk: &Desk, number: u64, head: &str, verdict: Option<Verdict>) -> ReviewId {
+    reviewed_in(desk, REPO, number, head, verdict).await
+}
+
+/// Queues a review of this head, and publishes it when there is a verdict.
+pub(crate) async fn reviewed_in(
+    desk: &Desk,
+    repo: &str,
+    number: u64,
+    head: &str,
+    verdict: Option<Verdict>,
+) -> ReviewId {
     let new = NewPullTask {
         host: desk.host(),
-        repository: RepoName::parse(REPO).unwrap(),
+        repository: RepoName::parse(repo).unwrap(),
         pull: PullNumber(number as i64),
         seen: PullHead {
             title: Untrusted::new("[intake] b"),

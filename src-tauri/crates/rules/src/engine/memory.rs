@@ -26,6 +26,9 @@ pub struct Memory {
     pub dead_runs: BTreeSet<u64>,
     /// Attempts of agents, over all heads.
     pub attempts: Attempts,
+    /// The head and the base between which the merge driver refused last: only there a rebase is an attempt of an
+    /// agent, and waits for its turn (engine.md 5 and 6).
+    pub refused_rebase: Option<(Sha, Sha)>,
     /// Steward's own rebases since this pull request was last merged or changed by somebody else.
     pub rebases: u32,
     /// The head the seat's comment was posted for.

@@ -15,7 +15,7 @@ use steward_rules::reading::Reading;
 use steward_rules::review::lifecycle::PastReview;
 
 use super::tick::Tick;
-use super::{act, base, memory};
+use super::{act, base, memory, reading};
 use crate::store::effects::EffectRow;
 use crate::store::engine_items::{BaseMove, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, TaskRow};
@@ -140,9 +140,15 @@ impl Tick<'_> {
             }
             if let Some(known) = item.compare.as_ref().filter(|known| known.head == now_seen.head.sha) {
                 now_seen.compare = known.compare.clone();
+                now_seen.base.sha = known.base.clone();
+            }
+            if !is_fresh && self.place.policy.require_seat_accepted {
+                // What the seat said since stands in our own store, and GitHub shows nothing of it.
+                now_seen.seat = reading::seat(self.ctx, &self.place.reading(id), number).await?;
             }
             self.notice_push(&mut item, &now_seen);
             let mut memory = memory::of(&item, &journal, self.known.merging.clone(), overtaken);
+            memory.refused_rebase = memory::refused_rebase(&tasks);
             let behind = now_seen.compare.get().ok().map(|compare| compare.behind_by > 0);
             memory.observe(&now_seen.head.sha, behind, self.now);
             let is_reviewed =
@@ -197,12 +203,15 @@ impl Tick<'_> {
                 | WaitFor::Running { .. }
                 | WaitFor::VerdictRunning
                 | WaitFor::Incomplete(_) => age >= PASSING,
-                WaitFor::Unbound(_) | WaitFor::Absent { .. } | WaitFor::VerdictAbsent => age >= UNSEEN,
+                // Among other red checks what turned green is not seen.
+                WaitFor::OtherFailed { .. }
+                | WaitFor::Unbound(_)
+                | WaitFor::Absent { .. }
+                | WaitFor::VerdictAbsent => age >= UNSEEN,
                 WaitFor::Backoff { .. } => age >= NEWS && judged.memory.attempts.may_wake(self.now),
                 WaitFor::Stable { .. }
                 | WaitFor::Sweep { .. }
                 | WaitFor::VerdictRetry { .. }
-                | WaitFor::OtherFailed { .. }
                 | WaitFor::ChangesRequested { .. }
                 | WaitFor::Approvals { .. }
                 | WaitFor::Seat(_)
@@ -213,6 +222,13 @@ impl Tick<'_> {
             // The observer tells of the base.
             Decision::ListOnly(Listed::Class(Class::Unreadable(Unreadable::Base))) => false,
             Decision::ListOnly(Listed::Class(Class::Unreadable(_))) => age >= PASSING,
+            Decision::ListOnly(
+                Listed::NoValidator
+                | Listed::NoBranch
+                | Listed::Unbound(_)
+                | Listed::NoVerdict { .. }
+                | Listed::NoVerdictRun,
+            ) => age >= UNSEEN,
             Decision::ListOnly(_)
             | Decision::Ignore(_)
             | Decision::Gone(_)

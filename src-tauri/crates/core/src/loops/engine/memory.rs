@@ -9,15 +9,15 @@ use steward_rules::engine::hold::Merging;
 use steward_rules::engine::ladder;
 use steward_rules::engine::memory::{Memory, VerdictRetries};
 use steward_rules::engine::policy::Policy;
-use steward_rules::engine::retry;
+use steward_rules::engine::retry::{self, TaskEnd};
 use steward_rules::engine::supersede::{Overtaken, Stage};
-use steward_rules::ids::{PullNumber, RepoName};
+use steward_rules::ids::{PullNumber, RepoName, Sha};
 use steward_rules::power::EffectClass;
 use steward_rules::reading::Reading;
 
 use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items::{self, ItemKind, ItemRow};
-use crate::store::engine_tasks::{self, What};
+use crate::store::engine_tasks::{self, TaskRow, What};
 use crate::store::pulls::PullState;
 use crate::store::repositories::{self, RepositoryId};
 use crate::store::{ReadTx, StoreError, effects, engine, pulls};
@@ -38,9 +38,13 @@ pub fn of_pull(
     };
     let rows = effects::of_item(tx, host, name, number.0)?;
     let overtaken = overtaken(tx, repository.id, number)?;
+    let tasks = engine_tasks::of_item(tx, repository.id, engine_tasks::ItemKind::Pr, number.0)?;
     match engine_items::get(tx, repository.id, ItemKind::Pr, number.0)? {
         None => Ok(Memory { merging, overtaken, ..Memory::default() }),
-        Some(Reading::Known { value }) => Ok(of(&value, &rows, merging, overtaken)),
+        Some(Reading::Known { value }) => {
+            let refused_rebase = refused_rebase(&tasks);
+            Ok(Memory { refused_rebase, ..of(&value, &rows, merging, overtaken) })
+        }
         Some(Reading::Unread { why }) => Err(StoreError::Value(why.detail)),
     }
 }
@@ -87,6 +91,15 @@ pub(super) fn overtaken(
         PullState::Open => Some(Overtaken::Moved { original }),
         PullState::Closed | PullState::Merged | PullState::Gone => Some(Overtaken::Ended { original }),
     })
+}
+
+/// The head and the base for which the driver refused last, newest task first: an attempt was made of it there.
+pub(super) fn refused_rebase(tasks: &[TaskRow]) -> Option<(Sha, Sha)> {
+    let ended = tasks.iter().find(|task| {
+        task.what == What::Rebase && task.state == engine_tasks::State::Ended && task.end.is_some()
+    })?;
+    let refused = ended.end.is_some_and(TaskEnd::spends);
+    refused.then(|| Some((ended.head.clone()?, ended.base.clone())))?
 }
 
 /// The memory that a row and the journal hold.

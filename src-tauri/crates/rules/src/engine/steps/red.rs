@@ -165,7 +165,14 @@ fn task(case: &Case<'_>, read: &Whole<'_>, what: Option<Fix>) -> Halt {
     }
     let Some(place) = ladder::place(case.pr, case.policy) else { return Halt::list(Listed::NoBranch) };
     let attempts = &case.memory.attempts;
-    if let Some(at) = attempts.waits_until(&case.policy.retry, case.now) {
+    let is_refused = || {
+        let refused = case.memory.refused_rebase.as_ref();
+        refused.is_some_and(|(head, base)| *head == case.pr.head.sha && *base == case.pr.base.sha)
+    };
+    // A rebase by the driver is no attempt of an agent, and the base may move at any time.
+    let is_attempt = what.is_some() || is_refused();
+    let until = attempts.waits_until(&case.policy.retry, case.now).filter(|_| is_attempt);
+    if let Some(at) = until {
         return Halt::wait(WaitFor::Backoff { failures: attempts.spent, what }, Some(at));
     }
     if hold::defers(&case.memory.merging, ladder::is_swept(read.labels, case.policy)) {

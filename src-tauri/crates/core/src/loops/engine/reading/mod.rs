@@ -20,6 +20,7 @@ use steward_rules::reading::{Reading, Why};
 
 pub use issue::issue;
 pub use logs::job_log;
+pub(super) use people::seat;
 pub use practice::{Past, Seen, default_branch, each_merged, merged, practice};
 pub use pull::pull;
 
