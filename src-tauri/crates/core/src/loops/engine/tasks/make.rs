@@ -276,6 +276,10 @@ impl Work<'_> {
         match ids {
             Ok(ids) => Ok(Reading::known(ids)),
             Err(error) if error.is_cancelled() => Err(Halt::Stopped),
+            // What cannot be counted proves no claim, today and tomorrow: the attempt is spent.
+            Err(error @ NotCounted::Count(_)) => {
+                Err(Halt::end(TaskEnd::BadAnswer, Untrusted::new(error.to_string()).one_line(500)))
+            }
             Err(error) => Ok(Err(error.why()).into()),
         }
     }
