@@ -148,7 +148,10 @@ impl Tick<'_> {
             }
             self.notice_push(&mut item, &now_seen);
             let mut memory = memory::of(&item, &journal, self.known.merging.clone(), overtaken);
-            memory.refused_rebase = memory::refused_rebase(&tasks);
+            // An agent takes over at once where the driver refuses, whatever the base is by then: so at this head it
+            // is an attempt until the two are tasks of their own.
+            let refused = memory::refused_rebase(&tasks).map(|(head, _)| head);
+            memory.refused_rebase = refused.map(|head| (head, now_seen.base.sha.clone()));
             let behind = now_seen.compare.get().ok().map(|compare| compare.behind_by > 0);
             memory.observe(&now_seen.head.sha, behind, self.now);
             let is_reviewed =
