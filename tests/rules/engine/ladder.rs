@@ -1,5 +1,7 @@
 //! Sections 5, 6 and 14: the ladder, its schedules, holds and starts, and what replies mean.
 
+use std::collections::BTreeMap;
+
 use chrono::{Duration, NaiveDate};
 use rstest::rstest;
 use steward_rules::engine::decision::{Decision, Place};
@@ -283,8 +285,18 @@ fn three_results_in_a_row_without_a_verdict_are_degraded_until_one_success() {
 fn the_further_breakers() {
     let print = |text: &str| text.to_owned();
     let shared = [(1, print("a")), (2, print("b")), (3, print("a")), (3, print("a")), (9, print("a"))];
-    assert_eq!(incidents(&shared), [(print("a"), vec![1, 3, 9])]);
-    assert_eq!(incidents(&shared[..4]), []);
+    let one =
+        |first, items: &[i64]| Incident { print: print("a"), first, items: items.iter().copied().collect() };
+    let none = BTreeMap::new();
+    assert_eq!(incidents(&shared, &none), [one(1, &[1, 3, 9])]);
+    assert_eq!(incidents(&shared[..4], &none), []);
+    // Its first goes on: the others are held however few they are, and it stays the first.
+    let begun = BTreeMap::from([(print("a"), 5)]);
+    assert_eq!(incidents(&shared, &begun), [one(5, &[1, 3, 5, 9])]);
+    assert_eq!(incidents(&shared[..1], &begun), [one(5, &[1, 5])]);
+    assert_eq!(incidents(&shared[1..2], &begun), [], "another failure");
+    assert_eq!(incidents(&[], &begun), [], "nothing is held by it");
+    assert_eq!(incidents(&shared[..3], &BTreeMap::from([(print("a"), 3)])), [one(3, &[1, 3])]);
     let reset = now() + Duration::hours(3);
     assert_eq!(limit_until(Some(reset), now()), reset);
     assert_eq!(limit_until(None, now()), now() + Duration::hours(1));

@@ -148,6 +148,15 @@ async fn one_failure_of_three_is_one_incident_and_only_the_first_is_run_again() 
     for said in ["check", "the registry is down", &format!("#{}", pulls[2])] {
         assert!(incidents[0].title.contains(said), "{said}: {}", incidents[0].title);
     }
+    // While the first is run again the others are held, and it stays one entry.
+    den.send().await;
+    den.tick().await;
+    let first = den.app().pull(pulls[0]).head();
+    den.app().check(&first, "check").runs();
+    den.tick().await;
+    assert_eq!(den.effects(EffectClass::RerunCheck).await.len(), 1);
+    let still: Vec<_> = den.entries(Kind::Incident).await.into_iter().map(|entry| entry.id).collect();
+    assert_eq!(still, [incidents[0].id]);
     // Once they are well nobody is wanted any more.
     for number in pulls {
         let head = den.app().pull(number).head();
@@ -191,4 +200,28 @@ async fn a31_a_refused_rerun_is_a_fault_of_the_configuration_and_no_attempt() {
     let asked = den.effects(EffectClass::RerunCheck).await;
     assert_eq!(asked.len(), 1, "{asked:?}");
     assert_ne!(asked[0].state, State::Done);
+}
+
+#[tokio::test]
+async fn a_fix_of_a_flag_is_told_what_the_verdict_says_and_what_the_issue_asks_for() {
+    let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+    let issue = den.app().open_issue("maria", "add b", "Please add b, by Ann.").label("data:add-work");
+    let pull = den.intake(issue.number(), "b");
+    let head = pull.head();
+    den.app().check(&head, "check").succeeds();
+    den.app().check(&head, "verify").workflow(VERIFY).succeeds();
+    pull.label_by(BOT, "ai-flagged");
+    pull.comment(BOT, "### AI verification: flagged\n\nAn older word.");
+    pull.comment(BOT, "### AI verification: flagged\n\nThe author of b is Bob.");
+    pull.comment("maria", "I do not think so.");
+    den.tick().await;
+    den.later(Duration::seconds(121)).await;
+    let tasks = den.tasks(pull.number()).await;
+    assert_eq!(tasks.len(), 1, "{:?}", den.decided(pull.number()).await);
+    assert_eq!(tasks[0].what, What::Fix { checks: Vec::new(), flag: true });
+    let told: Vec<&str> = tasks[0].evidence.iter().map(|piece| piece.text.as_str()).collect();
+    let [named, said, asked] = told[..] else { panic!("{told:?}") };
+    assert_eq!(named, "the whole change");
+    assert!(said.contains("The author of b is Bob.") && !said.contains("older"), "{said}");
+    assert!(asked.contains("add b") && asked.contains("by Ann"), "{asked}");
 }

@@ -211,18 +211,34 @@ pub struct VerdictResult {
     pub given: bool,
 }
 
-/// The failures that so many items share in one tick: each is one incident, diagnosed once, and holds the
-/// re-runs of its kind.
-pub fn incidents(fingerprints: &[(i64, String)]) -> Vec<(String, Vec<i64>)> {
+/// One failure of many items: diagnosed once, by its first, and the re-runs and fixes of the others are held.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Incident {
+    pub print: String,
+    pub first: i64,
+    /// All of them, the first too.
+    pub items: BTreeSet<i64>,
+}
+
+/// The failures that so many items share in one tick, and those that were an incident before and whose first is
+/// not over: `begun` names that one by the print.
+pub fn incidents(fingerprints: &[(i64, String)], begun: &BTreeMap<String, i64>) -> Vec<Incident> {
     let mut by_print: BTreeMap<&str, BTreeSet<i64>> = Default::default();
     for (item, print) in fingerprints {
         by_print.entry(print).or_default().insert(*item);
     }
-    by_print
-        .into_iter()
-        .filter(|(_, items)| items.len() >= ONE_INCIDENT)
-        .map(|(print, items)| (print.to_owned(), items.into_iter().collect()))
-        .collect()
+    let incident = |(print, mut items): (&str, BTreeSet<i64>)| {
+        let first = match begun.get(print) {
+            Some(first) => {
+                items.insert(*first);
+                *first
+            }
+            None if items.len() >= ONE_INCIDENT => *items.first()?,
+            None => return None,
+        };
+        Some(Incident { print: print.to_owned(), first, items })
+    };
+    by_print.into_iter().filter_map(incident).collect()
 }
 
 /// When agent work goes on after a usage limit: at the stated reset, or in an hour when none can be read.

@@ -1,14 +1,10 @@
 //! What follows from a decision about a pull request: one effect wanted, one task queued, or one review.
 
-use std::collections::BTreeSet;
-
 use chrono::{DateTime, Duration, Utc};
-use steward_rules::checks::Health;
 use steward_rules::deed::Deed;
 use steward_rules::engine::decision::{Decision, Fix, Place};
-use steward_rules::engine::facts::{PrObs, Run};
-use steward_rules::engine::ladder::{self, LogEvidence};
-use steward_rules::engine::{fingerprint, hold, retry};
+use steward_rules::engine::facts::PrObs;
+use steward_rules::engine::{hold, ladder};
 use steward_rules::ids::PullNumber;
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::reading::Reading;
@@ -17,13 +13,13 @@ use steward_rules::untrusted::Untrusted;
 
 use super::judging::Judged;
 use super::tick::Tick;
-use super::{after, reading, results};
+use super::{after, evidence, incidents, results};
 use crate::loops::effects::{self as journal, Wanted};
 use crate::loops::failpoint;
 use crate::loops::review::{self, Ask, StartError};
 use crate::store::effects::{EffectRow, State};
 use crate::store::engine_items;
-use crate::store::engine_tasks::{self, NewTask, Piece, What};
+use crate::store::engine_tasks::{self, NewTask, What};
 use crate::store::reviews::Trigger;
 use crate::store::{Durability, StoreError, effects, engine, tasks};
 
@@ -128,7 +124,7 @@ pub(super) async fn pulls(tick: &mut Tick<'_>, judged: &mut [Judged]) -> Result<
         results::of_pull(tick, one).await?;
     }
     merges(tick, judged).await?;
-    let held = incidents(tick, judged).await?;
+    let held = incidents::held(tick, judged).await?;
     for (at, one) in judged.iter_mut().enumerate() {
         if tick.stop.is_cancelled() {
             return Ok(());
@@ -286,14 +282,15 @@ async fn task(
     let (what, evidence) = match what {
         None => (What::Rebase, Vec::new()),
         Some(Fix::Flag) => {
-            one.item.attempts.prints = flag_print(&one.seen);
-            (What::Fix { checks: Vec::new(), flag: true }, flagged(&one.seen))
+            one.item.attempts.prints = evidence::flag_print(&one.seen);
+            (What::Fix { checks: Vec::new(), flag: true }, evidence::of_flag(tick, &one.seen).await)
         }
         Some(Fix::Checks { names, .. }) => {
-            let logs = logs(tick, &one.seen, names).await;
+            let logs = evidence::logs(tick, &one.seen, names).await;
             one.item.evidence = logs.iter().rev().find_map(|log| log.excerpt.clone());
-            one.item.attempts.prints = prints(&logs);
-            (What::Fix { checks: names.clone(), flag: false }, logs.iter().map(piece).collect())
+            one.item.attempts.prints = evidence::prints(&logs);
+            let pieces = evidence::of_checks(tick, &one.seen, &logs).await;
+            (What::Fix { checks: names.clone(), flag: false }, pieces)
         }
     };
     let id = tick.known.repository.id;
@@ -317,130 +314,6 @@ async fn task(
             tx.topic(engine::TOPIC)
         })
         .await
-}
-
-/// The fingerprints of what a fix starts from. A log that was not read has none.
-pub(super) async fn prints_of(tick: &Tick<'_>, seen: &PrObs, what: &Fix) -> BTreeSet<String> {
-    match what {
-        Fix::Checks { names, .. } => prints(&logs(tick, seen, names).await),
-        Fix::Flag => flag_print(seen),
-    }
-}
-
-fn prints(logs: &[LogEvidence]) -> BTreeSet<String> {
-    let read = |log: &LogEvidence| Some(fingerprint::of_check(&log.check, log.excerpt.as_deref()?));
-    logs.iter().filter_map(read).collect()
-}
-
-fn flag_print(seen: &PrObs) -> BTreeSet<String> {
-    seen.flag.get().ok().map(|findings| fingerprint::of_flag(findings)).into_iter().collect()
-}
-
-fn piece(log: &LogEvidence) -> Piece {
-    let what = format!("log of {}", Untrusted::new(log.check.as_str()).one_line(100));
-    let text = log.excerpt.clone().unwrap_or_else(|| {
-        "The log could not be read. Reproduce the failure with the validators of this repository.".to_owned()
-    });
-    Piece { what, text }
-}
-
-/// What the flag names, as far as it names anything.
-fn flagged(seen: &PrObs) -> Vec<Piece> {
-    let Ok(findings) = seen.flag.get() else { return Vec::new() };
-    let lines: Vec<String> = findings
-        .iter()
-        .map(|finding| match (&finding.entry, &finding.path) {
-            (Some(entry), _) => format!("{} {}", entry.family, entry.id),
-            (None, Some(path)) => path.shown(),
-            (None, None) => "the whole change".to_owned(),
-        })
-        .collect();
-    vec![Piece { what: "what the flag names".to_owned(), text: lines.join("\n") }]
-}
-
-/// The logs of the failed jobs of these checks, redacted and cut. One that cannot be read is evidence without
-/// an excerpt.
-async fn logs(tick: &Tick<'_>, seen: &PrObs, names: &[String]) -> Vec<LogEvidence> {
-    let place = tick.place.reading(tick.known.repository.id);
-    let failed = |run: &&Run| {
-        names.contains(&run.check.name)
-            && run.head == seen.head.sha
-            && steward_rules::checks::run_health(&run.check.state, true) == Health::Failing
-    };
-    let runs: std::collections::BTreeSet<u64> =
-        seen.check_runs.items.iter().filter(failed).filter_map(|run| run.workflow_run).collect();
-    let mut found = Vec::new();
-    for run in runs {
-        if let Ok(logs) = reading::job_log(tick.ctx, &place, run).await {
-            found.extend(logs.into_iter().filter(|log| names.contains(&log.check)));
-        }
-    }
-    for name in names {
-        if !found.iter().any(|log| log.check == *name) {
-            found.push(ladder::log_evidence(name, None));
-        }
-    }
-    found
-}
-
-/// The failures that many pull requests share in this tick: each is one incident, and only the first of its
-/// pull requests goes on, which is its diagnosis (engine.md 6).
-async fn incidents(
-    tick: &mut Tick<'_>,
-    judged: &mut [Judged],
-) -> Result<std::collections::BTreeSet<usize>, StoreError> {
-    let red = |one: &Judged| match &one.decision {
-        Decision::Rerun { run_ids } => names_of(&one.seen, run_ids),
-        Decision::Fix { what: Fix::Checks { names, .. }, .. } => names.clone(),
-        Decision::Fix { .. }
-        | Decision::ReviewCode { .. }
-        | Decision::RetryVerify { .. }
-        | Decision::Rebase(_)
-        | Decision::Merge(_)
-        | Decision::Ignore(_)
-        | Decision::ListOnly(_)
-        | Decision::Wait(_)
-        | Decision::Gone(_)
-        | Decision::ConfigFault(_) => Vec::new(),
-    };
-    let failing: Vec<(usize, Vec<String>)> =
-        judged.iter().map(red).enumerate().filter(|(_, names)| !names.is_empty()).collect();
-    let mut held = std::collections::BTreeSet::new();
-    if failing.len() < retry::ONE_INCIDENT {
-        tick.incidents = Vec::new();
-        return Ok(held);
-    }
-    let (mut prints, mut said) = (Vec::new(), std::collections::BTreeMap::new());
-    for (at, names) in &failing {
-        for log in logs(tick, &judged[*at].seen, names).await {
-            // Of what could not be read nobody knows that it is the same.
-            let Some(excerpt) = log.excerpt else { continue };
-            let print = fingerprint::of_check(&log.check, &excerpt);
-            let last = excerpt.lines().last().unwrap_or_default();
-            said.entry(print.clone())
-                .or_insert_with(|| (log.check.clone(), Untrusted::new(last).one_line(200)));
-            prints.push((*at as i64, print));
-        }
-    }
-    for (print, items) in retry::incidents(&prints) {
-        let numbers = items.iter().map(|at| judged[*at as usize].pull.number).collect();
-        let (check, line) = said.remove(&print).unwrap_or_default();
-        tick.incidents.push(super::notices::Incident { print, check, line, numbers });
-        held.extend(items.iter().skip(1).map(|at| *at as usize));
-    }
-    Ok(held)
-}
-
-/// The failed checks of these workflow runs.
-fn names_of(seen: &PrObs, run_ids: &[u64]) -> Vec<String> {
-    let of_run = |run: &&Run| {
-        run.head == seen.head.sha
-            && run.workflow_run.is_some_and(|id| run_ids.contains(&id))
-            && steward_rules::checks::run_health(&run.check.state, true) == Health::Failing
-    };
-    let names: std::collections::BTreeSet<String> =
-        seen.check_runs.items.iter().filter(of_run).map(|run| run.check.name.clone()).collect();
-    names.into_iter().collect()
 }
 
 /// The newest attempt of a workflow run that was seen.

@@ -15,7 +15,7 @@ use steward_rules::reading::Reading;
 use steward_rules::review::lifecycle::PastReview;
 
 use super::tick::Tick;
-use super::{act, base, memory, reading};
+use super::{act, base, evidence, memory, reading};
 use crate::store::effects::EffectRow;
 use crate::store::engine_items::{BaseMove, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, TaskRow};
@@ -266,7 +266,7 @@ impl Tick<'_> {
         if self.known.mode == Mode::Observe || !item.attempts.may_wake(self.now) {
             return false;
         }
-        let prints = act::prints_of(self, seen, what).await;
+        let prints = evidence::prints_of(self, seen, what).await;
         let woken = item.attempts.wake(&News::Evidence(prints), self.now);
         let is_woken = woken != item.attempts;
         item.attempts = woken;

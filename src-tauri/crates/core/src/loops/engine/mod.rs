@@ -7,6 +7,8 @@ mod act;
 mod after;
 mod base;
 pub mod content;
+mod evidence;
+mod incidents;
 mod issue;
 mod judging;
 pub mod memory;

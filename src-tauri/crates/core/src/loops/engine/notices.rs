@@ -2,7 +2,7 @@
 //!
 //! What wants somebody is made anew at each tick; an entry that is not among it any more is withdrawn.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use steward_rules::deed::Deed;
 use steward_rules::engine::checks::{NamesSeen, name_warnings};
@@ -32,6 +32,19 @@ pub(super) struct Incident {
     /// The last line of its log, as a person may read it.
     pub line: String,
     pub numbers: Vec<PullNumber>,
+}
+
+/// A print as the target of its entry has it.
+pub(super) fn short(print: &str) -> &str {
+    print.get(..12).unwrap_or(print)
+}
+
+/// The short prints of the incidents whose entries are open.
+pub(super) async fn incidents_told(tick: &Tick<'_>) -> Result<BTreeSet<String>, StoreError> {
+    let prefix = format!("repository/{}?item=incident-", tick.place.name);
+    let begins = prefix.clone();
+    let open = tick.ctx.store.read(move |tx| inbox::open_targets(tx, &[Kind::Incident], &begins)).await?;
+    Ok(open.iter().filter_map(|(_, target)| target.strip_prefix(&prefix)).map(str::to_owned).collect())
 }
 
 /// One thing that wants somebody.
@@ -125,9 +138,8 @@ fn calls(tick: &Tick<'_>, judged: &[Judged], items: &[KeptItem], prefix: &str) -
         }
     }
     for one in &tick.incidents {
-        let print = one.print.get(..12).unwrap_or(&one.print);
         let title = say::incident(&one.check, &one.numbers, &one.line);
-        call(Kind::Incident, format!("incident-{print}"), title, "incident");
+        call(Kind::Incident, format!("incident-{}", short(&one.print)), title, "incident");
     }
     let fault = tick.halt.as_ref().and_then(config_fault).map(|(_, detail)| detail);
     let policy = judged.iter().find(|one| matches!(one.decision, Decision::ConfigFault(_)));

@@ -10,6 +10,7 @@ mod people;
 mod practice;
 mod pull;
 mod runs;
+mod said;
 mod tree;
 
 use chrono::{DateTime, Utc};
@@ -23,6 +24,7 @@ pub use logs::job_log;
 pub(super) use people::seat;
 pub use practice::{Past, Seen, default_branch, each_merged, merged, practice};
 pub use pull::pull;
+pub use said::{issue_text, verdict_comment};
 
 use crate::github::types::User;
 use crate::github::{GitHubError, NetworkFault};

@@ -7,7 +7,7 @@ use steward_rules::reading::{Reading, Why};
 use steward_rules::review::facts::PullState;
 
 use super::tree::{self, Against, Asked};
-use super::{Place, ReadFault, account, fact, is_of_all, listing, part, people, runs};
+use super::{Place, ReadFault, account, fact, is_of_all, listing, part, people, runs, said};
 use crate::github::types::Pull;
 use crate::github::{Answer, GitHubError, Reader, convert};
 use crate::loops::Ctx;
@@ -168,11 +168,10 @@ async fn flag_of(
         Reading::Known { value } => value,
         Reading::Unread { why } => return Ok(Reading::Unread { why }),
     };
-    let is_actor = |login: &str| verdict.label_actors.iter().any(|actor| actor.eq_ignore_ascii_case(login));
     let said = comments
         .iter()
         .rev()
-        .filter(|comment| comment.user.as_ref().is_some_and(|user| is_actor(&user.login)))
+        .filter(|comment| said::is_of_verdict(comment, verdict))
         .find_map(|comment| flag::findings(comment.body.as_ref()?.as_data(), &pull.head.sha));
     Ok(Reading::known(said.unwrap_or_default()))
 }
