@@ -176,22 +176,6 @@ async fn a34_already_present_closes_an_issue_only_when_everything_it_names_is_in
 }
 
 #[tokio::test]
-async fn a_base_whose_data_cannot_be_counted_proves_no_claim_and_spends_the_attempt() {
-    let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
-    let folder = tempfile::tempdir().unwrap();
-    let den = Den::walled(folder.path()).await;
-    den.app().push("main", "data: a list", &[("data/works/x.json", "[1]\n")]);
-    let issue = den.asks("add a", "Please add a.");
-    let number = issue.number();
-    let said = json!({"decision": "already-present", "ids": ["a"], "evidence": "a is there"});
-    den.triaged(&program, number, said, TaskEnd::BadAnswer).await;
-    assert_eq!((den.spent(number).await, den.step_of(number).await), (1, "backoff".to_owned()));
-    den.later(Duration::minutes(50)).await;
-    assert_eq!(den.tasks_of(number).await, 1, "the second waits an hour");
-    assert!(issue.is_open());
-}
-
-#[tokio::test]
 async fn a_declined_issue_is_told_why_labelled_and_closed_as_not_planned() {
     let Some(program) = claude::find_or_say().filter(|_| has_own_names()) else { return };
     let folder = tempfile::tempdir().unwrap();
