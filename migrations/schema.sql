@@ -300,22 +300,33 @@ CREATE INDEX inbox_page ON inbox (state, updated_at DESC, id DESC);
 CREATE INDEX inbox_saved ON inbox (updated_at DESC, id DESC) WHERE saved = 1 AND state <> 'gone';
 
 CREATE TRIGGER inbox_counted_in AFTER INSERT ON inbox BEGIN
-    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+    INSERT INTO inbox_counts (state, kind, saved, total, unread)
+    VALUES (new.state, new.kind, new.saved, 1, 1 - new.read)
+    ON CONFLICT (state, kind, saved) DO UPDATE SET
+        total = total + excluded.total, unread = unread + excluded.unread;
 END;
 
 CREATE TRIGGER inbox_counted_out AFTER DELETE ON inbox BEGIN
-    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read
+    WHERE state = old.state AND kind = old.kind AND saved = old.saved;
 END;
 
-CREATE TRIGGER inbox_counted_over AFTER UPDATE OF state, read ON inbox BEGIN
-    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read WHERE state = old.state;
-    UPDATE inbox_counts SET total = total + 1, unread = unread + 1 - new.read WHERE state = new.state;
+CREATE TRIGGER inbox_counted_over AFTER UPDATE OF state, kind, saved, read ON inbox BEGIN
+    UPDATE inbox_counts SET total = total - 1, unread = unread - 1 + old.read
+    WHERE state = old.state AND kind = old.kind AND saved = old.saved;
+    INSERT INTO inbox_counts (state, kind, saved, total, unread)
+    VALUES (new.state, new.kind, new.saved, 1, 1 - new.read)
+    ON CONFLICT (state, kind, saved) DO UPDATE SET
+        total = total + excluded.total, unread = unread + excluded.unread;
 END;
 
 CREATE TABLE inbox_counts (
-    state  TEXT PRIMARY KEY,
+    state  TEXT NOT NULL,
+    kind   TEXT NOT NULL,
+    saved  INTEGER NOT NULL,
     total  INTEGER NOT NULL,
-    unread INTEGER NOT NULL
+    unread INTEGER NOT NULL,
+    PRIMARY KEY (state, kind, saved)
 ) STRICT;
 
 CREATE TABLE inbox_history (

@@ -199,6 +199,10 @@ fn a_suggestion_is_dismissed_and_other_entries_have_nothing_to_send() {
     let late = desk.person(&["inbox", "send", "1"]);
     assert!(late.code == 1 && late.stderr.contains("dismissed"), "{late:?}");
     assert_eq!(desk.person(&["inbox", "send", "7"]).code, 1);
+    // The no is taken back, and it waits again.
+    assert!(desk.person(&["inbox", "undo", "1"]).ok().stdout.contains("dismissed"));
+    let shown = desk.person(&["inbox", "show", "1", "--json"]).ok().json();
+    assert_eq!((&shown["state"], &shown["canSend"]), (&"suggested".into(), &true.into()));
     assert!(desk.world.exchanges().is_empty());
 }
 

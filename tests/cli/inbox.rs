@@ -23,6 +23,20 @@ fn an_entry_is_shown_done_undone_and_snoozed() {
     assert_eq!((open("open"), open("done")), (0, 1));
     desk.person(&["inbox", "undo"]).ok();
     assert_eq!((open("open"), open("done")), (1, 0));
+    desk.person(&["inbox", "done", "1"]).ok();
+    desk.person(&["inbox", "reopen", "1"]).ok();
+    assert_eq!((open("open"), open("done")), (1, 0));
+    for (act, key, is) in [
+        ("unread", "read", false),
+        ("read", "read", true),
+        ("save", "saved", true),
+        ("unsave", "saved", false),
+    ] {
+        let entry = desk.person(&["inbox", act, "1", "--json"]).ok().json();
+        assert_eq!(entry[key], is, "{act}");
+    }
+    let again = desk.person(&["inbox", "read", "1"]).ok();
+    assert!(!again.stderr.contains("take it back"), "nothing changed: {again:?}");
     desk.person(&["inbox", "snooze", "1", "--until", "2h"]).ok();
     assert_eq!((open("open"), open("snoozed")), (0, 1));
     let past = desk.person(&["inbox", "snooze", "1", "--until", "2020-01-01T00:00:00Z", "--json"]);

@@ -22,6 +22,7 @@ mod gates;
 mod git;
 mod github_client;
 mod hostile;
+mod inbox;
 mod keychain;
 mod landed;
 mod listen;

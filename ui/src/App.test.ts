@@ -10,7 +10,7 @@ import { prefer } from "./lib/prefs.svelte";
 import { router } from "./lib/route.svelte";
 import { shell } from "./shell/shell.svelte";
 import { type Script, script } from "./testing/host";
-import { AT, entry, observer, review, status } from "./testing/views";
+import { AT, entry, inboxPage, observer, review, status } from "./testing/views";
 
 let kept: EntryView[];
 let host: Script;
@@ -26,13 +26,14 @@ beforeEach(() => {
   host = script({
     status: () => STATUS,
     inbox_list: ({ filter }) => {
-      const entries = kept.filter((one) => (filter === "saved" ? one.saved : one.state === filter));
-      return { entries, total: entries.length, unread: 0, more: false };
+      return inboxPage(
+        kept.filter((one) => (filter === "saved" ? one.saved : one.state === filter)),
+      );
     },
     inbox_mark: ({ id, action }) => {
       const at = kept.findIndex((one) => one.id === id);
       kept[at] = marked(kept[at] as EntryView, action);
-      return kept[at] as EntryView;
+      return { entry: kept[at] as EntryView, step: 40 + id };
     },
     inbox_undo: () => ({ entry: kept[0] as EntryView, what: "done" }),
     review_show: ({ id }) => review({ id }),
@@ -197,12 +198,12 @@ describe("the window", () => {
   });
 
   test("j stays in the list on an entry that opens on a page of its own, Enter goes there", async () => {
-    host.answers.inbox_list = () => ({
-      entries: [entry(7, { kind: "incident", target: "settings/accounts?octo@github.com" })],
-      total: 1,
-      unread: 1,
-      more: false,
-    });
+    host.answers.inbox_list = ({ filter }) =>
+      inboxPage(
+        filter === "open"
+          ? [entry(7, { kind: "incident", target: "settings/accounts?octo@github.com" })]
+          : [],
+      );
     render(App);
     await screen.findByTestId("entry-7");
     await type("j");
@@ -222,7 +223,7 @@ describe("the window", () => {
     await vi.waitFor(() => expect(location.hash).toBe("#/review/1"));
     expect((await screen.findByTestId("toast")).textContent).toContain("Done: Entry 2");
     await fireEvent.click(screen.getByTestId("toast-undo"));
-    await vi.waitFor(() => expect(host.asked("inbox_undo")).toEqual([{ id: 2 }]));
+    await vi.waitFor(() => expect(host.asked("inbox_undo")).toEqual([{ step: 42 }]));
   });
 
   test("Ctrl+Z walks back without naming an entry", async () => {
@@ -289,6 +290,24 @@ describe("the window", () => {
     const alert = await screen.findByRole("alert");
     expect(alert.textContent).toContain("the database is locked");
     expect(within(alert).getByRole("button", { name: "Try again" })).toBeTruthy();
+  });
+
+  test("a search without a hit says so, however many entries are done", async () => {
+    kept = [
+      entry(2),
+      entry(1),
+      ...Array.from({ length: 4 }, (_, i) => entry(10 + i, { state: "done" })),
+    ];
+    const list = host.answers.inbox_list;
+    host.answers.inbox_list = (request) => {
+      if (!list) throw new Error("BUG: set above");
+      return request.query === "nowhere" ? inboxPage([]) : list(request);
+    };
+    await inbox();
+    await fireEvent.input(screen.getByPlaceholderText("Search or filter"), {
+      target: { value: "nowhere" },
+    });
+    expect(await screen.findByText("No entry matches")).toBeTruthy();
   });
 
   test("an inbox that was read and now cannot be keeps its rows and says how old they are", async () => {

@@ -6,11 +6,13 @@ mod waits;
 use steward_core::api::Api;
 use steward_core::api::effects as api;
 use steward_core::api::error::ErrorCode;
-use steward_core::api::requests::{AuditList, ById, EffectList, EffectSend, Nothing};
+use steward_core::api::inbox as api_inbox;
+use steward_core::api::requests::{AuditList, ById, EffectList, EffectSend, InboxUndo, Nothing};
 use steward_core::api::views::EffectState;
 use steward_core::lock::HolderKind;
 use steward_core::loops::pause;
 use steward_core::loops::supervisor::{Nowhere, Runtime, send_one};
+use steward_core::store::inbox::{Undone, Which};
 use steward_core::store::reviews::StaleReason;
 use steward_rules::caller::Caller;
 
@@ -76,8 +78,8 @@ async fn where_nothing_may_act_it_waits_with_its_text_until_the_person_sends_it(
     assert!(office.suggestions().await.is_empty());
     let lies: Vec<_> = office.entries(Shelf::Done).await.into_iter().map(|entry| entry.chip).collect();
     assert_eq!(lies, ["sent"]);
-    let undone = office.ctx.store.write(Durability::Full, |tx| inbox::undo(tx, None)).await.unwrap();
-    assert_eq!(undone, None);
+    let undone = office.ctx.store.write(Durability::Full, |tx| inbox::undo(tx, Which::Newest)).await.unwrap();
+    assert_eq!(undone, Undone::Nothing);
     assert_eq!(office.trail().await, ["suggested", "approved", "intended", "posted", "done"]);
     runtime.stop().await;
     world.assert_contract();
@@ -145,12 +147,51 @@ async fn a_no_is_the_end_of_it() {
     office.review(&world).await;
     let person = Api::open(&office.home, Caller::Person).await.unwrap();
     let id = office.row().await.id;
-    let row = api::dismiss(&person, ById { id }).await.unwrap();
+    let row = api::dismiss(&person, ById { id }).await.unwrap().effect;
     assert_eq!((row.state, row.can_send), (EffectState::Dismissed, false));
     assert_eq!(api::dismiss(&person, ById { id }).await.unwrap_err().code, ErrorCode::Refused);
     assert_eq!(office.drive(id).await.state, State::Dismissed);
     assert!(office.suggestions().await.is_empty() && world.exchanges().is_empty());
     assert_eq!(office.trail().await, ["suggested", "dismissed"]);
+}
+
+#[tokio::test]
+async fn a_no_is_a_persons_and_can_be_taken_back_until_another_text_is_wanted() {
+    let world = world();
+    let office = Office::new(&world, SUGGEST).await;
+    office.review(&world).await;
+    let asked = office.suggestions().await;
+    let person = Api::open(&office.home, Caller::Person).await.unwrap();
+    let agent = Api::open(&office.home, Caller::Agent("it has CLAUDECODE".to_owned())).await.unwrap();
+    let id = office.row().await.id;
+    let refused = api::dismiss(&agent, ById { id }).await.unwrap_err();
+    assert_eq!((refused.code, office.row().await.state), (ErrorCode::NotAPerson, State::Suggested));
+    let step = api::dismiss(&person, ById { id }).await.unwrap().step;
+    assert!(office.suggestions().await.is_empty());
+    let back = |step| InboxUndo { id: None, step };
+    for step in [Some(step), None] {
+        let refused = api_inbox::undo(&agent, back(step)).await.unwrap_err();
+        assert_eq!((refused.code, office.row().await.state), (ErrorCode::NotAPerson, State::Dismissed));
+    }
+    let undone = api_inbox::undo(&person, back(Some(step))).await.unwrap();
+    assert_eq!(undone.what.as_deref(), Some("dismissed"));
+    assert_eq!((office.suggestions().await, office.row().await.state), (asked.clone(), State::Suggested));
+    assert_eq!(office.drive(id).await.state, State::Suggested, "it waits for a yes");
+    // The same by the newest step of all, as Ctrl+Z and `steward inbox undo` ask; then it can be sent.
+    api::dismiss(&person, ById { id }).await.unwrap();
+    let undone = api_inbox::undo(&person, back(None)).await.unwrap();
+    assert_eq!((undone.what.as_deref(), office.suggestions().await), (Some("dismissed"), asked));
+    let hash = office.row().await.hash();
+    api::send(&person, EffectSend { id, hash }).await.unwrap();
+    assert_eq!(office.carry(id).await.state, State::Done);
+    // What went out cannot be taken back.
+    assert!(api_inbox::undo(&person, back(Some(step))).await.is_err());
+    let states = office.trail().await;
+    assert_eq!(
+        states[..6],
+        ["suggested", "dismissed", "suggested", "dismissed", "suggested", "approved"],
+        "{states:?}"
+    );
 }
 
 #[tokio::test]

@@ -24,8 +24,9 @@ const entries = [
   ...inboxOf(bare ? 0 : Number(process.argv[3] ?? 9)),
   ...(bare ? [] : [...fromGithub, ...asked, ...wanting]),
 ];
-/** @type {{ id: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
+/** @type {{ id: number, step: number, before: import("../../../ui/src/api/generated/EntryView").EntryView }[]} */
 const history = [];
+let steps = 0;
 
 /** @type {import("../../../ui/src/api/generated/ListenView").ListenView} */
 const door = {
@@ -99,13 +100,18 @@ const answers = {
       entries: page,
       total: fits.length,
       unread: fits.filter((one) => !one.read).length,
+      saved: fits.filter((one) => one.saved).length,
+      kinds: [...new Set(fits.map((one) => one.kind))].map((kind) => ({
+        kind,
+        total: fits.filter((one) => one.kind === kind).length,
+      })),
       more: from + limit < fits.length,
     };
   },
   inbox_mark: ({ id, action }) => {
     const entry = entries.find((one) => one.id === id);
     if (!entry) throw refuse(`no entry ${id}`);
-    history.push({ id, before: { ...entry } });
+    history.push({ id, step: ++steps, before: { ...entry } });
     const change = {
       done: { state: "done" },
       reopen: { state: "open", snoozeUntil: null },
@@ -117,10 +123,12 @@ const answers = {
     }[/** @type {string} */ (action.action)];
     Object.assign(entry, change);
     say("inbox");
-    return entry;
+    return { entry, step: steps };
   },
-  inbox_undo: ({ id }) => {
-    const at = history.findLastIndex((one) => id === undefined || one.id === id);
+  inbox_undo: ({ id, step }) => {
+    const at = history.findLastIndex(
+      (one) => (id === undefined || one.id === id) && (step === undefined || one.step === step),
+    );
     const [last] = at < 0 ? [] : history.splice(at, 1);
     if (!last) return { entry: null, what: null };
     const entry = entries.find((one) => one.id === last.id);

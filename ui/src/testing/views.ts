@@ -8,6 +8,7 @@ import type { FindingView } from "../api/generated/FindingView";
 import type { GateId } from "../api/generated/GateId";
 import type { GateState } from "../api/generated/GateState";
 import type { GateView } from "../api/generated/GateView";
+import type { InboxPage } from "../api/generated/InboxPage";
 import type { IssueRow } from "../api/generated/IssueRow";
 import type { ItemView } from "../api/generated/ItemView";
 import type { MemberView } from "../api/generated/MemberView";
@@ -107,6 +108,19 @@ export function entry(id: number, change: Partial<EntryView> = {}): EntryView {
     createdAt: AT,
     updatedAt: AT,
     ...change,
+  };
+}
+
+/** A page of the inbox that holds `shown` of `all`. */
+export function inboxPage(shown: EntryView[], all: EntryView[] = shown, more = false): InboxPage {
+  const kinds = [...new Set(all.map((one) => one.kind))];
+  return {
+    entries: shown,
+    total: all.length,
+    unread: all.filter((one) => !one.read).length,
+    saved: all.filter((one) => one.saved).length,
+    kinds: kinds.map((kind) => ({ kind, total: all.filter((one) => one.kind === kind).length })),
+    more,
   };
 }
 

@@ -304,6 +304,12 @@ pub enum InboxCommand {
     Show { entry: i64 },
     /// Mark an entry done.
     Done { entry: i64 },
+    /// Put a done or snoozed entry back.
+    Reopen { entry: i64 },
+    /// Mark an entry read.
+    Read { entry: i64 },
+    /// Mark an entry unread.
+    Unread { entry: i64 },
     /// Take back the newest change, of one entry or of all.
     Undo { entry: Option<i64> },
     /// Hide an entry until a time.
@@ -315,6 +321,8 @@ pub enum InboxCommand {
     },
     /// Keep an entry in sight.
     Save { entry: i64 },
+    /// Keep an entry in sight no longer.
+    Unsave { entry: i64 },
     /// Send what an entry suggests: shown first, and sent on a typed yes. It cannot be taken back.
     Send {
         entry: i64,

@@ -65,8 +65,8 @@ pub async fn send(api: &Api, id: i64, hash: Option<String>, out: &Output) -> Res
 }
 
 pub async fn dismiss(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
-    let effect = api_effects::dismiss(api, ById { id }).await?;
-    out.answer(&effect, |_| "dismissed: it is not sent".to_owned());
+    let dismissed = api_effects::dismiss(api, ById { id }).await?;
+    out.answer(&dismissed.effect, |_| "dismissed: it is not sent".to_owned());
     Ok(())
 }
 

@@ -8,6 +8,7 @@ use steward_core::api::{Api, inbox as api_inbox};
 
 use crate::args::{InboxCommand, InboxListArgs, InboxWhich};
 use crate::effects;
+use crate::items::{self, WhyArgs};
 use crate::needs;
 use crate::output::{Output, Tone};
 use crate::reviews;
@@ -25,7 +26,11 @@ pub async fn run(
         Some(InboxCommand::List(list)) => show_list(api, list, out).await,
         Some(InboxCommand::Show { entry }) => show(api, entry, out).await,
         Some(InboxCommand::Done { entry }) => mark(api, entry, InboxAction::Done, out).await,
+        Some(InboxCommand::Reopen { entry }) => mark(api, entry, InboxAction::Reopen, out).await,
+        Some(InboxCommand::Read { entry }) => mark(api, entry, InboxAction::Read, out).await,
+        Some(InboxCommand::Unread { entry }) => mark(api, entry, InboxAction::Unread, out).await,
         Some(InboxCommand::Save { entry }) => mark(api, entry, InboxAction::Save, out).await,
+        Some(InboxCommand::Unsave { entry }) => mark(api, entry, InboxAction::Unsave, out).await,
         Some(InboxCommand::Snooze { entry, until }) => {
             let until = parse_until(&until, api.now())?;
             mark(api, entry, InboxAction::Snooze { until }, out).await
@@ -33,9 +38,13 @@ pub async fn run(
         Some(InboxCommand::Send { entry, hash }) => {
             effects::send(api, effect(api, entry).await?, hash, out).await
         }
-        Some(InboxCommand::Dismiss { entry }) => effects::dismiss(api, effect(api, entry).await?, out).await,
+        Some(InboxCommand::Dismiss { entry }) => {
+            effects::dismiss(api, effect(api, entry).await?, out).await?;
+            take_back(entry, out);
+            Ok(())
+        }
         Some(InboxCommand::Undo { entry }) => {
-            let undone = api_inbox::undo(api, InboxUndo { id: entry }).await?;
+            let undone = api_inbox::undo(api, InboxUndo { id: entry, step: None }).await?;
             out.answer(&undone, |u| u.what.clone().unwrap_or_else(|| "nothing to undo".to_owned()));
             Ok(())
         }
@@ -93,8 +102,22 @@ async fn show(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
     if entry.target == "settings/powers" {
         return effects::show_powers(api, out).await;
     }
+    if let Some(item) = item_of(&entry) {
+        match items::why(api, WhyArgs { item, simulate: None }, out).await {
+            // The engine follows it no more: its entry is all that is left.
+            Err(error) if error.code == ErrorCode::NotFound => {}
+            told => return told,
+        }
+    }
     out.answer(&entry, line);
     Ok(())
+}
+
+/// The item of the engine that an entry is about, as `steward why` names it.
+fn item_of(entry: &EntryView) -> Option<String> {
+    let (repository, item) = entry.target.strip_prefix("repository/")?.split_once("?item=")?;
+    let number: u64 = item.split_once('-')?.1.parse().ok()?;
+    Some(format!("{repository}#{number}"))
 }
 
 /// The effect that an entry suggests.
@@ -111,12 +134,16 @@ fn effect_of(entry: &EntryView) -> Option<i64> {
 }
 
 async fn mark(api: &Api, id: i64, action: InboxAction, out: &Output) -> Result<(), ApiError> {
-    let entry = api_inbox::mark(api, InboxMark { id, action }).await?;
-    out.answer(&entry, line);
-    if !out.is_json() {
-        out.note(&format!("take it back with `steward inbox undo {id}`"));
+    let marked = api_inbox::mark(api, InboxMark { id, action }).await?;
+    out.answer(&marked.entry, line);
+    if marked.step.is_some() {
+        take_back(id, out);
     }
     Ok(())
+}
+
+fn take_back(id: i64, out: &Output) {
+    out.note(&format!("take it back with `steward inbox undo {id}`"));
 }
 
 fn line(entry: &EntryView) -> String {

@@ -8,7 +8,7 @@ import { notices } from "../../lib/notices.svelte";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { account, effect, entry, observer, status } from "../../testing/views";
+import { account, effect, entry, inboxPage, observer, status } from "../../testing/views";
 
 let host: Script;
 let shown: EffectView;
@@ -24,13 +24,15 @@ beforeEach(() => {
   ];
   host = script({
     status: () => status(),
-    inbox_list: ({ filter }) => ({
-      entries: filter === "open" ? entries : [],
-      total: filter === "open" ? entries.length : 0,
-      unread: 0,
-      more: false,
+    inbox_list: ({ filter }) => inboxPage(filter === "open" ? entries : []),
+    inbox_mark: ({ id }) => ({
+      entry: entries.find((one) => one.id === id) as EntryView,
+      step: null,
     }),
-    inbox_mark: ({ id }) => entries.find((one) => one.id === id) as EntryView,
+    inbox_undo: () => {
+      shown = effect();
+      return { entry: entries[0] as EntryView, what: "dismissed" };
+    },
     effect_show: () => shown,
     effect_send: () => {
       shown = effect({ state: "approved", canSend: false, canDismiss: false });
@@ -38,7 +40,7 @@ beforeEach(() => {
     },
     effect_dismiss: () => {
       shown = effect({ state: "dismissed", canSend: false, canDismiss: false });
-      return shown;
+      return { effect: shown, step: 9 };
     },
     power_show: () => ({
       pending: [
@@ -175,6 +177,19 @@ describe("a suggested effect", () => {
     await vi.waitFor(() =>
       expect(screen.getByTestId("effect-state").textContent).toContain("DISMISSED"),
     );
+  });
+
+  test("a no is taken back from its toast or with Ctrl+Z, and it waits for a yes again", async () => {
+    await at("effect/3");
+    for (const times of [1, 2]) {
+      await fireEvent.click(await screen.findByTestId("effect-dismiss"));
+      await vi.waitFor(() => expect(screen.queryByTestId("effect-dismiss")).toBeNull());
+      const undo = await screen.findByTestId("toast-undo");
+      if (times === 1) await fireEvent.click(undo);
+      else await type("z", { ctrlKey: true });
+      expect(await screen.findByTestId("effect-send")).toBeTruthy();
+      expect(host.asked("inbox_undo")).toEqual(Array(times).fill({ step: 9 }));
+    }
   });
 
   test("a refusal is said and the card stays", async () => {

@@ -9,7 +9,17 @@ import { Refusal } from "../../host";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { AT, editView, issue, item, observer, pull, repository, status } from "../../testing/views";
+import {
+  AT,
+  editView,
+  inboxPage,
+  issue,
+  item,
+  observer,
+  pull,
+  repository,
+  status,
+} from "../../testing/views";
 import { itemsOf } from "../repositories/board";
 import { canTry, metCount, shadowReasons, shadowSum } from "./items";
 
@@ -70,7 +80,7 @@ beforeEach(() => {
   };
   host = script({
     status: () => status(),
-    inbox_list: () => ({ entries: [], total: 0, unread: 0, more: false }),
+    inbox_list: () => inboxPage([]),
     repository_list: () => ({ repositories: [repository("octo/app")], observer: observer() }),
     repository_board: () => board,
     item_try: () => item(13),

@@ -8,7 +8,7 @@ import { Refusal } from "../../host";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { AT, item, status } from "../../testing/views";
+import { AT, inboxPage, item, status } from "../../testing/views";
 
 const TARGET = "repository/octo/app?item=pr-13";
 const entry: EntryView = {
@@ -55,13 +55,8 @@ beforeEach(() => {
   ];
   host = script({
     status: () => status(),
-    inbox_list: ({ filter }) => ({
-      entries: filter === "open" ? [entry] : [],
-      total: filter === "open" ? 1 : 0,
-      unread: 0,
-      more: false,
-    }),
-    inbox_mark: () => ({ ...entry, state: "done" }),
+    inbox_list: ({ filter }) => inboxPage(filter === "open" ? [entry] : []),
+    inbox_mark: () => ({ entry: { ...entry, state: "done" }, step: 1 }),
     item_why: () => ({ item: shown, mode, readAt: AT, unread: null, steps }),
     item_try: () => {
       shown = { ...shown, askedAt: AT };

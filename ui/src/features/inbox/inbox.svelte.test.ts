@@ -5,7 +5,7 @@ import { Refusal } from "../../host";
 import { notices } from "../../lib/notices.svelte";
 import { prefer } from "../../lib/prefs.svelte";
 import { type Script, script } from "../../testing/host";
-import { entry } from "../../testing/views";
+import { entry, inboxPage } from "../../testing/views";
 import { Inbox, marked } from "./inbox.svelte";
 
 let kept: EntryView[];
@@ -29,14 +29,14 @@ beforeEach(async () => {
     inbox_list: ({ filter, limit, after }) => {
       const all = kept.filter((one) => (filter === "saved" ? one.saved : one.state === filter));
       const from = after === undefined ? 0 : all.findIndex((one) => one.id === after) + 1;
-      const entries = all.slice(from, from + limit);
-      return { entries, total: all.length, unread: 0, more: from + limit < all.length };
+      return inboxPage(all.slice(from, from + limit), all, from + limit < all.length);
     },
     inbox_mark: ({ id, action }) => {
       const at = kept.findIndex((one) => one.id === id);
       const next = marked(kept[at] as EntryView, action);
+      const changed = JSON.stringify(next) !== JSON.stringify(kept[at]);
       kept[at] = next;
-      return next;
+      return { entry: next, step: changed ? 100 + id : null };
     },
     inbox_undo: () => ({ entry: null, what: null }),
   });
@@ -114,11 +114,40 @@ describe("the inbox", () => {
     expect(shown()).not.toContain("1");
   });
 
-  test("undo of a toast names its entry", async () => {
-    await inbox.mark([kept[0] as EntryView], { action: "done" });
+  test("undo of a toast takes back its own steps, and none where nothing changed", async () => {
+    await inbox.mark([kept[0] as EntryView, kept[4] as EntryView], { action: "done" });
     notices.toasts.at(-1)?.undo?.();
     await settle();
-    expect(host.asked("inbox_undo")).toEqual([{ id: 1 }]);
+    expect(host.asked("inbox_undo")).toEqual([{ step: 101 }]);
+    await inbox.mark([kept[4] as EntryView], { action: "done" });
+    expect(notices.toasts.at(-1)?.undo).toBeNull();
+  });
+
+  test("an undo that is refused says why", async () => {
+    await inbox.mark([kept[0] as EntryView], { action: "done" });
+    host.answers.inbox_undo = () => {
+      throw new Refusal({
+        code: "refused",
+        message: "it was changed again since (saved); undo that first",
+        hint: null,
+      });
+    };
+    notices.toasts.at(-1)?.undo?.();
+    await settle();
+    expect(notices.toasts.at(-1)?.text).toContain("changed again since");
+  });
+
+  test("a section counts what the core has, not what is loaded", async () => {
+    kept = [
+      ...Array.from({ length: 450 }, (_, i) => entry(i + 1)),
+      ...Array.from({ length: 3 }, (_, i) => entry(500 + i, { state: "done", saved: i === 0 })),
+    ];
+    host.say("inbox");
+    await settle();
+    expect(shown().filter((one) => one.includes(" "))).toEqual(["needs 450", "saved 1", "done 2"]);
+    const marking = inbox.mark([kept[0] as EntryView], { action: "done" });
+    expect(shown().filter((one) => one.includes(" "))).toEqual(["needs 449", "saved 1", "done 3"]);
+    await marking;
   });
 
   test("reading a row is not announced", async () => {

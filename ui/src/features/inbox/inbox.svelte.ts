@@ -10,6 +10,7 @@ import { SECTION_OF, type SectionId } from "../../lib/labels";
 import { notices } from "../../lib/notices.svelte";
 import { prefer, prefs } from "../../lib/prefs.svelte";
 import { type Resource, resourceOf } from "../../lib/resource.svelte";
+import { undoSteps } from "./undo";
 
 const PAGE = 200;
 const ORDER: SectionId[] = ["questions", "needs", "stuck", "incidents", "saved", "snoozed", "done"];
@@ -159,10 +160,10 @@ export class Inbox {
           : b.updatedAt.localeCompare(a.updatedAt) || b.id - a.id,
       );
     }
+    const totals = this.#totals();
     return ORDER.map((id) => {
       const entries = found.get(id) ?? [];
-      const total = FOLDS.includes(id) ? Math.max(entries.length, this.#total(id)) : entries.length;
-      return { id, entries, total, folds: FOLDS.includes(id) };
+      return { id, entries, total: totals.get(id) ?? 0, folds: FOLDS.includes(id) };
     }).filter((section) => section.total > 0);
   });
 
@@ -175,14 +176,29 @@ export class Inbox {
     }),
   );
 
-  #total(id: SectionId): number {
-    if (id === "snoozed") return this.#lists.snoozed.data?.total ?? 0;
-    if (id === "done") {
-      // Saved entries that are done stand in their own section.
-      const saved = [...this.entries.values()].filter((one) => sectionOf(one) === "saved").length;
-      return Math.max(0, (this.#lists.done.data?.total ?? 0) - saved);
+  /** How many each section has, as the core counts them and with what is on its way. */
+  #totals(): Map<SectionId, number> {
+    const totals = new Map<SectionId, number>();
+    const add = (id: SectionId, count: number): void => {
+      totals.set(id, (totals.get(id) ?? 0) + count);
+    };
+    for (const { kind, total } of this.#lists.open.data?.kinds ?? []) add(SECTION_OF[kind], total);
+    const done = this.#lists.done.data;
+    add("snoozed", this.#lists.snoozed.data?.total ?? 0);
+    // Saved entries that are done stand in their own section.
+    add("saved", done?.saved ?? 0);
+    add("done", (done?.total ?? 0) - (done?.saved ?? 0));
+    for (const list of Object.values(this.#lists)) {
+      // A saved entry stands in two lists and is moved once.
+      if (list === this.#lists.saved) continue;
+      for (const entry of list.data?.entries ?? []) {
+        const ahead = this.#ahead.get(entry.id);
+        if (!ahead) continue;
+        add(sectionOf(entry), -1);
+        add(sectionOf(ahead), 1);
+      }
     }
-    return 0;
+    return totals;
   }
 
   isFolded(id: SectionId): boolean {
@@ -253,20 +269,19 @@ export class Inbox {
     if (done.length > 0 && say === "aloud") {
       const what =
         done.length === 1 ? plain(done[0]?.title ?? "") : count(done.length, "entry", "entries");
-      notices.done(`${words.done}: ${what}`, () => void this.undo(done));
+      const steps = results.flatMap((result) =>
+        result.status === "fulfilled" && result.value.step !== null ? [result.value.step] : [],
+      );
+      // Where nothing changed there is nothing to take back.
+      notices.done(`${words.done}: ${what}`, steps.length > 0 ? () => void this.undo(steps) : null);
     }
     await this.refetch();
     this.#settle(done);
   }
 
-  /** Takes back what was done to some entries. */
-  async undo(entries: EntryView[]): Promise<void> {
-    try {
-      for (const entry of entries) await call("inbox_undo", { id: entry.id });
-      notices.say("Undone");
-    } catch (cause) {
-      notices.failed("Not undone", refusal(cause));
-    }
+  /** Takes back exactly these steps. */
+  async undo(steps: number[]): Promise<void> {
+    await undoSteps(steps);
     await this.refetch();
   }
 

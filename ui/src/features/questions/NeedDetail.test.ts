@@ -8,7 +8,7 @@ import { notices } from "../../lib/notices.svelte";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { AT, answer, entry, need, status } from "../../testing/views";
+import { AT, answer, entry, inboxPage, need, status } from "../../testing/views";
 import { keepDraft } from "./drafts";
 
 let host: Script;
@@ -53,11 +53,11 @@ beforeEach(() => {
   ];
   host = script({
     status: () => status(),
-    inbox_list: ({ filter }) => {
-      const found = filter === "open" ? entries : [];
-      return { entries: found, total: found.length, unread: 0, more: false };
-    },
-    inbox_mark: ({ id }) => entries.find((one) => one.id === id) as EntryView,
+    inbox_list: ({ filter }) => inboxPage(filter === "open" ? entries : []),
+    inbox_mark: ({ id }) => ({
+      entry: entries.find((one) => one.id === id) as EntryView,
+      step: null,
+    }),
     need_show: () => shown,
     need_answer: () => {
       shown = need({

@@ -13,6 +13,7 @@ import {
   AT,
   account,
   editView,
+  inboxPage,
   issue,
   observer,
   pull,
@@ -45,7 +46,7 @@ beforeEach(() => {
   };
   host = script({
     status: () => status({ observer: seen }),
-    inbox_list: () => ({ entries: [], total: 0, unread: 0, more: false }),
+    inbox_list: () => inboxPage([]),
     task_list: () => ({ tasks: [] }),
     task_show: ({ id }) => ({
       task: task(id),

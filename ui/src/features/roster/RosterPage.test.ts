@@ -9,7 +9,7 @@ import { notices } from "../../lib/notices.svelte";
 import { prefer } from "../../lib/prefs.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { AT, member, need, roster, status } from "../../testing/views";
+import { AT, inboxPage, member, need, roster, status } from "../../testing/views";
 
 const STATES = ["working", "waiting", "idle", "error", "unwatchable", "unknown"];
 const HOLDER = { kind: "desktop", pid: 1, since: AT };
@@ -42,7 +42,7 @@ beforeEach(() => {
   });
   host = script({
     status: () => now,
-    inbox_list: () => ({ entries: [], total: 0, unread: 0, more: false }),
+    inbox_list: () => inboxPage([]),
     roster_list: () => seen,
     roster_look: () => ({ message: "the panes are looked at now" }),
     roster_capture: ({ agent }) => ({ agent, at: AT, lines: ["$ make <b>", "\u202eevil"] }),

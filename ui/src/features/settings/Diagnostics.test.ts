@@ -3,12 +3,12 @@ import { expect, test } from "vitest";
 import App from "../../App.svelte";
 import { parse, router } from "../../lib/route.svelte";
 import { script } from "../../testing/host";
-import { status } from "../../testing/views";
+import { inboxPage, status } from "../../testing/views";
 
 test("what is well and has a next step is a warning, what fails is not well", async () => {
   script({
     status: () => status(),
-    inbox_list: () => ({ entries: [], total: 0, unread: 0, more: false }),
+    inbox_list: () => inboxPage([]),
     doctor: () => ({
       healthy: false,
       checks: [

@@ -5,7 +5,7 @@ import type { ListenView } from "../../api/generated/ListenView";
 import { Refusal } from "../../host";
 import { parse, router } from "../../lib/route.svelte";
 import { type Script, script } from "../../testing/host";
-import { status } from "../../testing/views";
+import { inboxPage, status } from "../../testing/views";
 
 let door: ListenView;
 let host: Script;
@@ -14,7 +14,7 @@ beforeEach(() => {
   door = { on: false, port: 7437, address: null, problem: null, tokenFile: "~/http-token" };
   host = script({
     status: () => status(),
-    inbox_list: () => ({ entries: [], total: 0, unread: 0, more: false }),
+    inbox_list: () => inboxPage([]),
     doctor: () => ({ checks: [], healthy: true }),
     listen_show: () => door,
     listen_set: ({ on, port }) => {

@@ -216,18 +216,22 @@ pub fn step(row: &StepRow) -> v::StepView {
     v::StepView { at: row.at, kind: row.kind.clone(), text: line(&row.text) }
 }
 
+pub(super) fn entry_kind(kind: Kind) -> v::EntryKind {
+    match kind {
+        Kind::Review => v::EntryKind::Review,
+        Kind::Question => v::EntryKind::Question,
+        Kind::Approval => v::EntryKind::Approval,
+        Kind::Ruling => v::EntryKind::Ruling,
+        Kind::Suggestion => v::EntryKind::Suggestion,
+        Kind::Stuck => v::EntryKind::Stuck,
+        Kind::Incident => v::EntryKind::Incident,
+    }
+}
+
 pub fn entry(row: &EntryRow) -> v::EntryView {
     v::EntryView {
         id: row.id.0,
-        kind: match row.kind {
-            Kind::Review => v::EntryKind::Review,
-            Kind::Question => v::EntryKind::Question,
-            Kind::Approval => v::EntryKind::Approval,
-            Kind::Ruling => v::EntryKind::Ruling,
-            Kind::Suggestion => v::EntryKind::Suggestion,
-            Kind::Stuck => v::EntryKind::Stuck,
-            Kind::Incident => v::EntryKind::Incident,
-        },
+        kind: entry_kind(row.kind),
         target: row.target.clone(),
         title: line(&row.title),
         source: line(&row.source),

@@ -13,7 +13,7 @@ macro_rules! commands {
         $with! {
             status: Nothing => Status = system::status,
             inbox_list: InboxList => InboxPage = inbox::list,
-            inbox_mark: InboxMark => EntryView = inbox::mark,
+            inbox_mark: InboxMark => MarkView = inbox::mark,
             inbox_undo: InboxUndo => UndoView = inbox::undo,
             task_list: TaskList => TaskPage = tasks::list,
             task_show: ById => TaskDetail = tasks::show,
@@ -72,7 +72,7 @@ macro_rules! commands {
             effect_list: EffectList => EffectPage = effects::list,
             effect_show: ById => EffectView = effects::show,
             effect_send: EffectSend => EffectView = effects::send,
-            effect_dismiss: ById => EffectView = effects::dismiss,
+            effect_dismiss: ById => DismissView = effects::dismiss,
             item_list: ItemList => ItemPage = engine::items,
             item_why: ItemBy => WhyView = engine::why,
             item_try: ItemBy => ItemView = tries::now,

@@ -124,19 +124,20 @@ pub async fn send(api: &Api, request: EffectSend) -> Result<v::EffectView, ApiEr
     show(api, ById { id }).await
 }
 
-pub async fn dismiss(api: &Api, request: ById) -> Result<v::EffectView, ApiError> {
+/// The person's no. It can be taken back by its step (desktop.md 2).
+pub async fn dismiss(api: &Api, request: ById) -> Result<v::DismissView, ApiError> {
+    api.person("turn down what would be sent to GitHub")?;
     let id = request.id;
-    api.store()
+    let step = api
+        .store()
         .write(Durability::Full, move |tx| {
             let row = effects::get(tx, id)?.ok_or_else(|| missing(id))?;
-            if !effects::dismiss(tx, id)? {
-                return Err(ApiError::new(ErrorCode::Refused, format!("it is {} already", word(row.state))));
-            }
-            loops::retire(tx, id, Some("dismissed"))?;
-            Ok::<_, ApiError>(())
+            loops::dismiss(tx, id)?.ok_or_else(|| {
+                ApiError::new(ErrorCode::Refused, format!("it is {} already", word(row.state)))
+            })
         })
         .await?;
-    show(api, ById { id }).await
+    Ok(v::DismissView { effect: show(api, ById { id }).await?, step })
 }
 
 pub async fn power_show(api: &Api, _: Nothing) -> Result<v::PowerView, ApiError> {

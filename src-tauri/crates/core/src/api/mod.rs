@@ -155,6 +155,10 @@ impl Api {
         }
     }
 
+    fn is_person(&self) -> bool {
+        matches!(self.caller, Caller::Person)
+    }
+
     /// Refuses whoever is not a person (review.md 4).
     fn person(&self, what: &str) -> Result<(), ApiError> {
         match &self.caller {

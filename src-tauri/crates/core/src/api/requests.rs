@@ -58,11 +58,15 @@ pub enum InboxAction {
 
 request!(InboxMark { id: i64, action: InboxAction });
 request!(
-    /// Undoes the newest transition that is not undone yet, of one entry or of all.
+    /// Undoes exactly one step, or the newest that is not undone yet, of one entry or of all.
     InboxUndo {
         #[ts(optional)]
         #[serde(default)]
         id: Option<i64>,
+        /// The step of a [`MarkView`](super::views::MarkView). Refused when a newer one moved the same.
+        #[ts(optional)]
+        #[serde(default)]
+        step: Option<i64>,
     }
 );
 request!(ById { id: i64 });

@@ -138,7 +138,38 @@ view!(
         updated_at: DateTime<Utc>,
     }
 );
-view!(InboxPage { entries: Vec<EntryView>, total: u32, unread: u32, more: bool });
+view!(
+    /// How many entries of a kind a list has.
+    KindCount { kind: EntryKind, total: u32 }
+);
+view!(
+    /// One page of a list of the inbox. The counts are of the whole list, as far as the search finds it.
+    InboxPage {
+        entries: Vec<EntryView>,
+        total: u32,
+        unread: u32,
+        /// How many of `total` are saved.
+        saved: u32,
+        kinds: Vec<KindCount>,
+        more: bool,
+    }
+);
+view!(
+    /// An entry after something was done to it.
+    MarkView {
+        entry: EntryView,
+        /// What `inbox_undo` takes back; `null` when nothing changed.
+        step: Option<i64>,
+    }
+);
+view!(
+    /// An effect that was turned down.
+    DismissView {
+        effect: EffectView,
+        /// What `inbox_undo` takes back.
+        step: i64,
+    }
+);
 view!(
     /// What an undo took back, if there was anything.
     UndoView { entry: Option<EntryView>, what: Option<String> }

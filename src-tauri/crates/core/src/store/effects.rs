@@ -235,10 +235,23 @@ pub fn approve(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
 /// The person says no; false when it is over or under way.
 pub fn dismiss(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
     let changed = tx.execute(
-        "UPDATE effects SET state = 'dismissed', why = NULL, detail = NULL, retry_at = NULL, outcome_at = :now,
+        "UPDATE effects SET state = 'dismissed', retry_at = NULL, outcome_at = :now,
+                why = CASE state WHEN 'failed' THEN why END, detail = CASE state WHEN 'failed' THEN detail END,
                 decided_by = 'person', turned_down = 1
          WHERE id = :id AND state IN ('suggested', 'wanted', 'approved', 'failed')",
         named_params! { ":id": id, ":now": At(tx.now()) },
+    )?;
+    changed_by(tx, changed, id, "person")
+}
+
+/// The person takes their no back: it waits for them again, what had failed as what failed. It goes out by
+/// their yes alone. False when no no stands.
+pub fn restore(tx: &WriteTx<'_>, id: i64) -> Result<bool, StoreError> {
+    let changed = tx.execute(
+        "UPDATE effects SET state = CASE WHEN why IS NULL THEN 'suggested' ELSE 'failed' END,
+                outcome_at = CASE WHEN why IS NULL THEN NULL ELSE outcome_at END, decided_by = NULL
+         WHERE id = :id AND state = 'dismissed'",
+        named_params! { ":id": id },
     )?;
     changed_by(tx, changed, id, "person")
 }

@@ -1,9 +1,13 @@
 //! The inbox: one entry per thing that wants the person, and every transition of it.
 
+mod history;
+
 use chrono::{DateTime, Utc};
 use rusqlite::{Row, named_params};
 use serde::{Deserialize, Serialize};
 use steward_rules::ids::EntryId;
+
+pub use history::{Act, Undone, Which, mark, refuse, settle, undo};
 
 use super::sql::{self, At};
 use super::{ReadTx, StoreError, WriteTx, tasks};
@@ -73,16 +77,26 @@ pub enum Shelf {
     Done,
 }
 
-/// What the person does to an entry.
+impl Shelf {
+    /// Which rows lie on it; the same words hold for the counters.
+    fn rows(self) -> &'static str {
+        match self {
+            Self::Open => "state = 'open'",
+            Self::Rest => "state = 'open' AND kind <> 'question'",
+            Self::Snoozed => "state = 'snoozed'",
+            Self::Saved => "saved = 1 AND state <> 'gone'",
+            Self::Done => "state = 'done'",
+        }
+    }
+}
+
+/// How many entries of one kind a shelf holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Act {
-    Done,
-    Reopen,
-    Read,
-    Unread,
-    Save,
-    Unsave,
-    Snooze { until: DateTime<Utc> },
+pub struct Tally {
+    pub kind: Kind,
+    pub saved: bool,
+    pub total: u32,
+    pub unread: u32,
 }
 
 /// How many entries lie open, and how many of them nobody read.
@@ -90,15 +104,6 @@ pub enum Act {
 pub struct Counts {
     pub total: u32,
     pub unread: u32,
-}
-
-/// What a transition moves: all of an entry that the person can change.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Face {
-    state: EntryState,
-    read: bool,
-    saved: bool,
-    snooze_until: Option<String>,
 }
 
 const COLUMNS: &str = "id, kind, subject, target, title, source, chip, state, read, saved, snooze_until, created_at, updated_at";
@@ -149,20 +154,6 @@ pub fn targets(tx: &ReadTx<'_>, kind: Kind, prefix: &str) -> Result<Vec<String>,
     )
 }
 
-/// Puts the entry of a target into Done for good, with a last word as its chip: what it asked for has
-/// happened and is not undone here. False when there is no entry.
-pub fn settle(tx: &WriteTx<'_>, kind: Kind, target: &str, chip: &str) -> Result<bool, StoreError> {
-    let Some(entry) = of_target(tx, kind, target)? else { return Ok(false) };
-    tx.execute(
-        "UPDATE inbox SET state = 'done', read = 1, snooze_until = NULL, chip = :chip, updated_at = :now
-         WHERE id = :id",
-        named_params! { ":id": entry.id.0, ":chip": chip, ":now": At(tx.now()) },
-    )?;
-    tx.execute("UPDATE inbox_history SET undone = 1 WHERE entry = :id", named_params! { ":id": entry.id.0 })?;
-    topic(tx, entry.id.0)?;
-    Ok(true)
-}
-
 /// One entry.
 pub fn get(tx: &ReadTx<'_>, id: EntryId) -> Result<Option<EntryRow>, StoreError> {
     tx.query_opt(
@@ -206,13 +197,7 @@ pub fn page(
     after: Option<EntryId>,
     limit: u32,
 ) -> Result<Vec<EntryRow>, StoreError> {
-    let shelf = match shelf {
-        Shelf::Open => "state = 'open'",
-        Shelf::Rest => "state = 'open' AND kind <> 'question'",
-        Shelf::Snoozed => "state = 'snoozed'",
-        Shelf::Saved => "saved = 1 AND state <> 'gone'",
-        Shelf::Done => "state = 'done'",
-    };
+    let shelf = shelf.rows();
     let found = match query.filter(|text| !text.is_empty()) {
         Some(_) => "AND (title LIKE :pattern ESCAPE '\\' OR source LIKE :pattern ESCAPE '\\')",
         None => "AND :pattern IS NULL",
@@ -248,74 +233,39 @@ pub fn questions(tx: &ReadTx<'_>, query: Option<&str>, limit: u32) -> Result<Vec
     )
 }
 
-/// The counters of a shelf's state.
+/// How many entries lie in a state.
 pub fn counts(tx: &ReadTx<'_>, state: EntryState) -> Result<Counts, StoreError> {
     tx.query_row(
-        "SELECT total, unread FROM inbox_counts WHERE state = :state",
+        "SELECT coalesce(sum(total), 0) AS total, coalesce(sum(unread), 0) AS unread
+         FROM inbox_counts WHERE state = :state",
         named_params! { ":state": sql::to_word(&state)? },
         |row| Ok(Counts { total: row.get("total")?, unread: row.get("unread")? }),
     )
 }
 
-/// Does to an entry what the person asks, and keeps the step for undo; `None` when it is not there.
-pub fn mark(tx: &WriteTx<'_>, id: EntryId, act: Act) -> Result<Option<EntryRow>, StoreError> {
-    let Some(entry) = get(tx, id)? else { return Ok(None) };
-    let before = face(&entry);
-    let mut after = before.clone();
-    match act {
-        Act::Done => {
-            after.state = EntryState::Done;
-            after.read = true;
-            after.snooze_until = None;
-        }
-        Act::Reopen => {
-            after.state = EntryState::Open;
-            after.snooze_until = None;
-        }
-        Act::Read => after.read = true,
-        Act::Unread => after.read = false,
-        Act::Save => after.saved = true,
-        Act::Unsave => after.saved = false,
-        Act::Snooze { until } => {
-            after.state = EntryState::Snoozed;
-            after.snooze_until = Some(sql::utc_text(until));
-        }
-    }
-    if after != before {
-        put(tx, id, &after)?;
-        tx.insert(
-            "INSERT INTO inbox_history (entry, at, before, after) VALUES (:entry, :at, :before, :after)",
-            named_params! {
-                ":entry": id.0, ":at": At(tx.now()), ":before": sql::to_json(&before)?, ":after": sql::to_json(&after)?,
-            },
-        )?;
-        topic(tx, id.0)?;
-    }
-    get(tx, id)
-}
-
-/// Takes back the newest transition that is not taken back yet, of one entry or of all; gives the
-/// entry and what was undone.
-pub fn undo(tx: &WriteTx<'_>, id: Option<EntryId>) -> Result<Option<(EntryRow, String)>, StoreError> {
-    let newest = tx.query_opt(
-        "SELECT h.id, h.entry, h.before, h.after FROM inbox_history h JOIN inbox i ON i.id = h.entry
-         WHERE h.undone = 0 AND i.state <> 'gone' AND (:entry IS NULL OR h.entry = :entry)
-         ORDER BY h.id DESC LIMIT 1",
-        named_params! { ":entry": id.map(|id| id.0) },
-        |row| {
-            Ok((
-                row.get::<_, i64>("id")?,
-                EntryId(row.get("entry")?),
-                sql::json::<Face>(row, "before")?,
-                sql::json::<Face>(row, "after")?,
-            ))
-        },
-    )?;
-    let Some((step, entry, before, after)) = newest else { return Ok(None) };
-    put(tx, entry, &before)?;
-    tx.execute("UPDATE inbox_history SET undone = 1 WHERE id = :id", named_params! { ":id": step })?;
-    topic(tx, entry.0)?;
-    Ok(get(tx, entry)?.map(|row| (row, named(&before, &after).to_owned())))
+/// What a shelf holds of what a search finds, kind by kind. Without a search no row is read.
+pub fn tally(tx: &ReadTx<'_>, shelf: Shelf, query: Option<&str>) -> Result<Vec<Tally>, StoreError> {
+    let shelf = shelf.rows();
+    let pattern = query.filter(|text| !text.is_empty()).map(tasks::like);
+    let sql = match pattern {
+        Some(_) => format!(
+            "SELECT kind, saved, count(*) AS total, sum(1 - read) AS unread FROM inbox
+             WHERE {shelf} AND (title LIKE :pattern ESCAPE '\\' OR source LIKE :pattern ESCAPE '\\')
+             GROUP BY kind, saved"
+        ),
+        None => format!(
+            "SELECT kind, saved, sum(total) AS total, sum(unread) AS unread FROM inbox_counts
+             WHERE {shelf} AND :pattern IS NULL GROUP BY kind, saved HAVING sum(total) > 0"
+        ),
+    };
+    tx.query_all(&sql, named_params! { ":pattern": pattern }, |row| {
+        Ok(Tally {
+            kind: sql::word(row, "kind")?,
+            saved: row.get("saved")?,
+            total: row.get("total")?,
+            unread: row.get("unread")?,
+        })
+    })
 }
 
 /// Brings back the snoozed entries whose time has come.
@@ -346,45 +296,6 @@ pub fn prune(tx: &WriteTx<'_>, before: DateTime<Utc>) -> Result<usize, StoreErro
         "DELETE FROM inbox WHERE state IN ('done', 'gone') AND saved = 0 AND updated_at < :before",
         named_params! { ":before": At(before) },
     )
-}
-
-/// What a transition did, in one word.
-fn named(before: &Face, after: &Face) -> &'static str {
-    if before.state != after.state {
-        return match after.state {
-            EntryState::Done => "done",
-            EntryState::Open => "reopened",
-            EntryState::Snoozed => "snoozed",
-            EntryState::Gone => "gone",
-        };
-    }
-    match (before.read != after.read, before.saved != after.saved) {
-        (_, true) if after.saved => "saved",
-        (_, true) => "unsaved",
-        (true, false) if after.read => "read",
-        (true, false) => "unread",
-        (false, false) => "snoozed",
-    }
-}
-
-fn face(entry: &EntryRow) -> Face {
-    Face {
-        state: entry.state,
-        read: entry.read,
-        saved: entry.saved,
-        snooze_until: entry.snooze_until.map(sql::utc_text),
-    }
-}
-
-fn put(tx: &WriteTx<'_>, id: EntryId, face: &Face) -> Result<(), StoreError> {
-    tx.execute(
-        "UPDATE inbox SET state = :state, read = :read, saved = :saved, snooze_until = :until WHERE id = :id",
-        named_params! {
-            ":state": sql::to_word(&face.state)?, ":read": face.read, ":saved": face.saved,
-            ":until": face.snooze_until, ":id": id.0,
-        },
-    )?;
-    Ok(())
 }
 
 fn topic(tx: &WriteTx<'_>, id: i64) -> Result<(), StoreError> {

@@ -19,6 +19,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0010_deeds.sql"),
     include_str!("../../../../../migrations/0011_engine_tasks.sql"),
     include_str!("../../../../../migrations/0012_engine_limit.sql"),
+    include_str!("../../../../../migrations/0013_inbox_counts.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

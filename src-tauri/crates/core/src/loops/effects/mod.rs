@@ -21,7 +21,9 @@ use tokio_util::sync::CancellationToken;
 pub use decide::is_off;
 use lanes::Lanes;
 pub use send::{Progress, Sending};
-pub use want::{Wanted, entry_target, is_observed, retire, turned_stale, want, want_comment};
+pub use want::{
+    Wanted, dismiss, entry_target, is_observed, restore, retire, turned_stale, want, want_comment,
+};
 
 use super::Ctx;
 use crate::store::effects::{self, EffectRow, State, Why};

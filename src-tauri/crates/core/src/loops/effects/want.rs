@@ -13,7 +13,7 @@ use super::look;
 use super::powers::{self, Powers};
 use crate::config::Config;
 use crate::store::effects::{self, EffectRow, NewEffect, Start, State, Subject, Why};
-use crate::store::inbox::{self, Kind, NewEntry};
+use crate::store::inbox::{self, EntryState, Kind, NewEntry};
 use crate::store::reviews::{ReviewRecord, ReviewState, StaleReason};
 use crate::store::{ReadTx, StoreError, WriteTx, findings, gates, landings, reviews};
 
@@ -386,6 +386,31 @@ pub fn retire(tx: &WriteTx<'_>, id: i64, last_word: Option<&str>) -> Result<(), 
         None => drop(inbox::withdraw(tx, ENTRY, &entry_target(id))?),
     }
     Ok(())
+}
+
+/// The person says no to an effect: it lies in Done, whether or not it stood before them. The step that takes
+/// it back; `None` when it is over or under way.
+pub fn dismiss(tx: &WriteTx<'_>, id: i64) -> Result<Option<i64>, StoreError> {
+    let target = entry_target(id);
+    let stood = inbox::of_target(tx, ENTRY, &target)?.is_some_and(|entry| entry.state != EntryState::Gone);
+    if !effects::dismiss(tx, id)? {
+        return Ok(None);
+    }
+    if !stood {
+        suggest(tx, id, None)?;
+    }
+    inbox::refuse(tx, ENTRY, &target, "dismissed")
+}
+
+/// The person takes a no back: the effect waits for their yes again, and whatever has changed since is judged
+/// when it is sent. False when no no stands.
+pub fn restore(tx: &WriteTx<'_>, target: &str) -> Result<bool, StoreError> {
+    let Some(id) = target.strip_prefix("effect/").and_then(|id| id.parse().ok()) else { return Ok(false) };
+    let is_back = effects::restore(tx, id)?;
+    if is_back {
+        suggest(tx, id, None)?;
+    }
+    Ok(is_back)
 }
 
 /// A review turned stale: what it wanted and was not sent is of no use any more.
