@@ -22,7 +22,7 @@ pub async fn run(home: &Home, command: ConfigCommand, out: &Output) -> Result<()
             Ok(())
         }
         ConfigCommand::Schema => {
-            out.text(&api_settings::schema());
+            out.verbatim(&api_settings::schema());
             Ok(())
         }
         ConfigCommand::Check => check(home, out),

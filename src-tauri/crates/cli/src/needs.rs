@@ -103,7 +103,7 @@ async fn wait(api: &Api, id: i64, out: &Output) -> Result<(), ApiError> {
                     if out.is_json() {
                         out.object(&serde_json::json!({ "id": id, "answer": words }));
                     } else {
-                        out.text(&words);
+                        out.verbatim(&words);
                     }
                     // Printed first: who dies between hears it once more, never not at all.
                     return api_needs::fetched(api, answer).await;
