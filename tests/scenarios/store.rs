@@ -402,6 +402,8 @@ fn every_shape_migrates_with_its_rows() {
         for (table, columns) in &mut shape {
             columns.retain(|column| !TAKEN.contains(&(table.as_str(), column.as_str())));
         }
+        // Counted anew from the entries; what it counts is compared below.
+        shape.retain(|(table, _)| table != "inbox_counts");
         let before = rows(&conn, &shape);
         for (table, found) in &before {
             assert!(!found.is_empty(), "the samples hold no row of {table}");
@@ -411,6 +413,17 @@ fn every_shape_migrates_with_its_rows() {
         assert_eq!(store.mode(), Mode::ReadWrite);
         let conn = beside(&home);
         assert_eq!(rows(&conn, &shape), before, "from shape {start}");
+        let miscounted: i64 = conn
+            .query_row(
+                "SELECT count(*) FROM (
+                     SELECT state, kind, saved, count(*) AS total, sum(1 - read) AS unread FROM inbox
+                     GROUP BY state, kind, saved
+                     EXCEPT SELECT state, kind, saved, total, unread FROM inbox_counts)",
+                [],
+                |row| row.get(0),
+            )
+            .unwrap();
+        assert_eq!(miscounted, 0, "from shape {start}");
         let answer: String = conn.query_row("PRAGMA integrity_check", [], |row| row.get(0)).unwrap();
         assert_eq!(answer, "ok");
         assert!(conn.query_row("PRAGMA foreign_key_check", [], |_| Ok(())).is_err());
