@@ -4,9 +4,10 @@
 use chrono::Duration;
 use steward_core::sandbox::Boundary;
 use steward_core::store::engine_tasks::ItemKind::Pr;
-use steward_core::store::engine_tasks::{Ended, Fault, State, What};
+use steward_core::store::engine_tasks::{Ended, Fault, NewTask, State, What};
 use steward_core::store::inbox::Kind;
 use steward_rules::engine::retry::TaskEnd;
+use steward_rules::ids::Sha;
 
 use super::walled::Runner;
 use super::*;
@@ -99,4 +100,63 @@ async fn what_no_further_try_mends_is_tried_once_and_shown_until_a_person_asks()
     ends(Fault::Local).await;
     den.tick().await;
     assert_eq!(den.tasks(number).await.len(), 2);
+}
+
+#[tokio::test]
+async fn a_rebase_that_failed_is_one_comment_on_its_pull_request_for_each_head() {
+    let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+    let pull = den.intake(101, "b");
+    den.app().check(&pull.head(), "check").runs();
+    den.tick().await;
+    for reason in ["the validator says no", "no key for @maria"] {
+        den.ended_rebase(pull.number(), TaskEnd::Refused, reason).await;
+        den.later(Duration::hours(30)).await;
+        den.tick().await;
+        den.send().await;
+    }
+    let said: Vec<String> = pull
+        .comments()
+        .into_iter()
+        .map(|said| said.2)
+        .filter(|body| body.contains("rebase-failed"))
+        .collect();
+    assert_eq!(said.len(), 1, "{said:?}");
+    assert!(said[0].contains("the validator says no") && said[0].contains(&pull.head()), "{said:?}");
+    assert_eq!(den.item(pull.number()).await.attempts.spent, 2, "its agent ran twice");
+    // What ended for another reason than its content is nothing to tell.
+    den.app().push("intake/issue-101", "data: more", &[("data/works/d.json", "{\"d\": {\"v\": 1}}\n")]);
+    den.tick().await;
+    den.ended_rebase(pull.number(), TaskEnd::Preempted, "somebody else comes first").await;
+    den.later(Duration::hours(30)).await;
+    den.send().await;
+    assert_eq!(pull.comments().iter().filter(|said| said.2.contains("rebase-failed")).count(), 1);
+}
+
+impl Den {
+    /// A rebase of this head on which an agent worked to this end.
+    async fn ended_rebase(&self, number: u64, end: TaskEnd, detail: &str) {
+        let head = Sha::new(&self.app().pull(number).head()).unwrap();
+        let new = NewTask {
+            repository: self.id().await,
+            kind: Pr,
+            number: number as i64,
+            what: What::Rebase,
+            head: Some(head.clone()),
+            base: head,
+            branch: "intake/issue-101".to_owned(),
+            lease: None,
+            evidence: Vec::new(),
+        };
+        let ended = Ended { end, fault: None, detail: detail.to_owned(), result: None };
+        let store = &self.desk.ctx.store;
+        store
+            .write(Durability::Full, move |tx| -> Result<_, StoreError> {
+                let id = engine_tasks::queue(tx, &new)?.unwrap();
+                assert!(engine_tasks::start(tx, id)?);
+                engine_tasks::agent_starts(tx, id)?;
+                engine_tasks::end(tx, id, &ended).map(drop)
+            })
+            .await
+            .unwrap();
+    }
 }

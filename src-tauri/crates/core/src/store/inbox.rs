@@ -214,7 +214,7 @@ pub fn page(
         ),
         named_params! {
             ":pattern": query.filter(|text| !text.is_empty()).map(tasks::like), ":after": after.map(|id| id.0),
-            ":limit": limit,
+            ":limit": limit.saturating_add(1),
         },
         read,
     )

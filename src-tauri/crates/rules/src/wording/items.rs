@@ -40,6 +40,13 @@ pub fn went_on_in(pull: PullNumber) -> String {
     format!("This change goes on in #{pull}. This pull request stays open until that one merged.")
 }
 
+/// The comment on a pull request that could not be rebased; why stands below it.
+pub fn rebase_failed() -> String {
+    "This branch could not be brought onto its base, so nothing of it is merged. It is tried again when the branch or the \
+     base moves; a push that settles it by hand helps at once."
+        .to_owned()
+}
+
 /// The comment on an issue that asks for what is there already; the evidence stands below it.
 pub fn already_present(ids: &[String]) -> String {
     let ids: Vec<String> = ids.iter().map(|id| format!("`{}`", line(id).replace('`', "'"))).collect();

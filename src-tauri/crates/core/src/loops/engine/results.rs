@@ -7,8 +7,10 @@ use steward_rules::deed::Deed;
 use steward_rules::engine::ladder;
 use steward_rules::engine::retry::TaskEnd;
 use steward_rules::ids::Sha;
+use steward_rules::outgoing;
 use steward_rules::power::EffectClass;
 use steward_rules::untrusted::Untrusted;
+use steward_rules::wording::items as say;
 
 use super::act::{is_open, place, want};
 use super::judging::Judged;
@@ -133,12 +135,49 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
                     one.item.evidence = said.clone().or_else(|| one.item.evidence.clone());
                 }
             }
+            if task.what == What::Rebase && task.fault.is_none() && has_failed(end) {
+                tell_failure(tick, one, task, said.as_deref().unwrap_or_default()).await?;
+            }
             if let Some(said) = said {
                 one.item.last_action = Some((format!("{}: {said}", word(task)), at));
             }
             Ok(true)
         }
     }
+}
+
+/// True when something was tried and did not come out.
+fn has_failed(end: TaskEnd) -> bool {
+    match end {
+        TaskEnd::Refused | TaskEnd::BadAnswer | TaskEnd::Timeout | TaskEnd::TurnLimit | TaskEnd::Crashed => {
+            true
+        }
+        TaskEnd::Pushed
+        | TaskEnd::Answered
+        | TaskEnd::NoChange
+        | TaskEnd::UsageLimit
+        | TaskEnd::Preempted
+        | TaskEnd::Killed
+        | TaskEnd::LeaseRejected
+        | TaskEnd::PushRefused
+        | TaskEnd::BoundaryLost
+        | TaskEnd::ForgeFailed
+        | TaskEnd::PullClosed
+        | TaskEnd::NotStarted => false,
+    }
+}
+
+/// A rebase that failed is a comment on its pull request (engine.md 7): one for each head, however often it is
+/// tried on another base.
+async fn tell_failure(tick: &Tick<'_>, one: &Judged, task: &TaskRow, said: &str) -> Result<(), StoreError> {
+    let Some(head) = task.head.clone().filter(|head| *head == one.seen.head.sha) else { return Ok(()) };
+    let (marker, own) =
+        (outgoing::marker_for("rebase-failed", &format!("head={head}")), say::rebase_failed());
+    // What the machine said may hold a secret all the same; then it is not said.
+    let body = outgoing::say(&marker, &own, &[(None, said)]).unwrap_or_else(|_| format!("{marker}\n{own}\n"));
+    let line = format!("Tell {} that its rebase failed", place(tick, one));
+    want(tick, one.pull.number, Some(head), EffectClass::Rebase, Deed::Comment { body }, line).await?;
+    Ok(())
 }
 
 /// True when an agent worked on it: what ends before one starts is no attempt (engine.md 6).
