@@ -131,7 +131,7 @@ CREATE TABLE engine_repos (
     last_tick     TEXT,
     next_look     TEXT,                  -- when GitHub is looked at again sooner than by its interval
     round         TEXT NOT NULL DEFAULT 'idle' CHECK (round IN ('idle', 'queued', 'active')),
-    report        TEXT,                  -- fingerprint of the report that was wanted last
+    report        TEXT, mended_at TEXT,                  -- fingerprint of the report that was wanted last
     CHECK ((fault IS NULL) = (fault_since IS NULL))
 ) STRICT;
 

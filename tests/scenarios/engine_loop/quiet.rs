@@ -84,3 +84,22 @@ async fn the_base_that_moved_is_fetched_once_and_what_did_not_move_itself_is_not
         assert!(item.behind_since.is_some(), "#{}: {}", item.number, item.state);
     }
 }
+
+#[tokio::test]
+async fn an_issue_that_the_pull_request_of_a_fork_refers_to_costs_nothing_while_nothing_changes() {
+    let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+    let issue = den.app().open_issue("maria", "add b", "please").label("data:add-work").number();
+    let fork = den.app().fork("maria");
+    fork.push("far", "data: b", &[("data/works/b.json", "{\"b\": {\"v\": 1}}\n")]);
+    let pull = den.app().open_pull_from("maria", "maria/data", "far", "main", "data: b");
+    pull.body(&format!("Closes #{issue}\n"));
+    den.tick().await;
+    den.tick().await;
+    let about = async || den.kept(ItemKind::Issue, issue).await.unwrap().decision;
+    assert_eq!(about().await, "waits_for_pr");
+    den.desk.tick().await;
+    den.desk.world.mark();
+    den.judge().await;
+    assert_eq!(den.desk.world.tally().requests, 0);
+    assert_eq!(about().await, "waits_for_pr");
+}

@@ -244,3 +244,39 @@ async fn a_branch_of_ours_that_could_not_be_read_is_not_taken_for_one_that_is_no
     assert_eq!(tasks.len(), 1, "{:?}", den.decided(number).await);
     assert_eq!(tasks[0].lease.as_ref().map(|sha| sha.as_str()), Some(tip.as_str()));
 }
+
+#[tokio::test]
+async fn ours_is_known_by_its_number_when_its_head_moved_before_it_was_seen() {
+    let den = Den::new(ACT, &format!("{CHECKS}, {VALIDATE}")).await;
+    den.app().push("change", "data: b", &B);
+    let original = den.app().open_pull("maria", "change", "add b");
+    let (number, head) = (original.number(), original.head());
+    den.app().check(&head, "check").runs();
+    den.tick().await;
+    let to = den.made(&head, B[0].0, MENDED);
+    den.mended(number, &head, None, &to).await;
+    let branch = format!("steward/pr-{number}");
+    let is_open = async || {
+        let opened = den.effects(EffectClass::Supersede).await;
+        opened.iter().any(|row| {
+            matches!(row.deed, Some(steward_rules::deed::Deed::OpenPull { .. }))
+                && row.state == steward_core::store::effects::State::Done
+        })
+    };
+    for _ in 0..6 {
+        if !is_open().await {
+            den.judge().await;
+            den.send().await;
+        }
+    }
+    assert!(is_open().await, "{:?}", den.effects(EffectClass::Supersede).await);
+    // The sweep, or a person, is there before the look.
+    den.app().push(&branch, "data: more", &[("data/works/b.json", "{\"b\": {\"v\": 3}}\n")]);
+    den.tick().await;
+    let stage = den.stage(number).await;
+    assert!(matches!(stage, Some(Stage::Opened { .. })), "{stage:?}");
+    for _ in 0..3 {
+        den.go().await;
+    }
+    assert_eq!(original.comments().len(), 1, "and the original says where its change goes on");
+}

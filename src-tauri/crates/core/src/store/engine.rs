@@ -28,7 +28,7 @@ pub struct RepoRow {
     pub fault: Option<RepoFault>,
     /// Which required names were seen, and when.
     pub names: NamesSeen,
-    /// SHA-256 of the policy of the last tick.
+    /// SHA-256 of what of the configuration was in force in the last tick.
     pub policy: Option<String>,
     /// The look at GitHub that the last tick judged.
     pub observed_at: Option<DateTime<Utc>>,
@@ -37,6 +37,8 @@ pub struct RepoRow {
     pub next_look: Option<DateTime<Utc>>,
     /// Fingerprint of the report that was wanted last.
     pub report: Option<String>,
+    /// When something that a fault of the configuration may be about became another: what failed before is tried again.
+    pub mended_at: Option<DateTime<Utc>>,
 }
 
 /// A fault of the configuration.
@@ -48,7 +50,7 @@ pub struct RepoFault {
 }
 
 const COLUMNS: &str = "hold, fast_left, fault, fault_detail, fault_since, names, policy, observed_at,
-    last_tick, next_look, report";
+    last_tick, next_look, report, mended_at";
 
 /// What is remembered of a repository; nothing is remembered of one that had no tick. A row that cannot be
 /// read is an error, never an empty memory.
@@ -66,15 +68,15 @@ pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &RepoRow) -> Result<
     let fault = row.fault.as_ref();
     tx.execute(
         "INSERT INTO engine_repos (repository, hold, fast_left, fault, fault_detail,
-                                   fault_since, names, policy, observed_at, last_tick, next_look, report)
+                                   fault_since, names, policy, observed_at, last_tick, next_look, report, mended_at)
          VALUES (:repository, :hold, :fast_left, :fault, :detail, :since, :names, :policy,
-                 :observed_at, :last_tick, :next_look, :report)
+                 :observed_at, :last_tick, :next_look, :report, :mended_at)
          ON CONFLICT (repository) DO UPDATE SET
             hold = excluded.hold, fast_left = excluded.fast_left,
             fault = excluded.fault, fault_detail = excluded.fault_detail,
             fault_since = excluded.fault_since, names = excluded.names, policy = excluded.policy,
             observed_at = excluded.observed_at, last_tick = excluded.last_tick, next_look = excluded.next_look,
-            report = excluded.report",
+            report = excluded.report, mended_at = excluded.mended_at",
         named_params! {
             ":repository": repository.0, ":hold": row.hold.as_ref().map(sql::to_json).transpose()?,
             ":fast_left": row.fast_left,
@@ -82,6 +84,7 @@ pub fn put(tx: &WriteTx<'_>, repository: RepositoryId, row: &RepoRow) -> Result<
             ":since": fault.map(|fault| At(fault.since)), ":names": sql::to_json(&row.names)?,
             ":policy": row.policy, ":observed_at": row.observed_at.map(At), ":last_tick": row.last_tick.map(At),
             ":next_look": row.next_look.map(At), ":report": row.report,
+            ":mended_at": row.mended_at.map(At),
         },
     )?;
     Ok(())
@@ -149,6 +152,41 @@ pub fn effects_since(
     )
 }
 
+/// A merge that GitHub refused for a fault of the configuration.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct MergeRefused {
+    pub number: i64,
+    /// What was said of it; partly GitHub's words.
+    pub detail: String,
+    pub at: DateTime<Utc>,
+}
+
+/// The last merge in a repository that came to an end, when it was refused for a fault of the configuration.
+pub fn merge_refused(
+    tx: &ReadTx<'_>,
+    host: &str,
+    name: &RepoName,
+) -> Result<Option<MergeRefused>, StoreError> {
+    let last = tx.query_opt(
+        "SELECT number, state, detail, outcome_at FROM effects
+         WHERE repository = :name AND host = :host COLLATE NOCASE AND class = 'merge'
+           AND (state = 'done' OR (state = 'failed' AND why = 'config_fault'))
+           AND number IS NOT NULL AND outcome_at IS NOT NULL
+         ORDER BY outcome_at DESC, id DESC LIMIT 1",
+        named_params! { ":name": name.to_string(), ":host": host },
+        |row| {
+            let state: State = sql::word(row, "state")?;
+            let refused = MergeRefused {
+                number: row.get("number")?,
+                detail: row.get::<_, Option<String>>("detail")?.unwrap_or_default(),
+                at: sql::time(row, "outcome_at")?,
+            };
+            Ok((state == State::Failed).then_some(refused))
+        },
+    )?;
+    Ok(last.flatten())
+}
+
 /// How many followed items of a repository wait on faults of the configuration, at the head they have now.
 pub fn parked(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<u32, StoreError> {
     tx.query_row(
@@ -200,5 +238,6 @@ fn read(row: &Row<'_>) -> rusqlite::Result<RepoRow> {
         last_tick: sql::time_opt(row, "last_tick")?,
         next_look: sql::time_opt(row, "next_look")?,
         report: row.get("report")?,
+        mended_at: sql::time_opt(row, "mended_at")?,
     })
 }

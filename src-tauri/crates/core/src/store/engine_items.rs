@@ -298,12 +298,17 @@ pub fn next_due(
     )
 }
 
-/// True when a person asked for a try of any of them.
-pub fn is_tried(tx: &ReadTx<'_>, repository: RepositoryId) -> Result<bool, StoreError> {
+/// True when a person asked for a try of any of them since then: what the last tick could not fulfil waits for the
+/// next look.
+pub fn is_tried(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    since: Option<DateTime<Utc>>,
+) -> Result<bool, StoreError> {
     tx.query_row(
         "SELECT EXISTS (SELECT 1 FROM engine_items
-                        WHERE repository = :repository AND try_at IS NOT NULL AND ended IS NULL) AS asked",
-        named_params! { ":repository": repository.0 },
+                        WHERE repository = :repository AND try_at > :since AND ended IS NULL) AS asked",
+        named_params! { ":repository": repository.0, ":since": At(since.unwrap_or(DateTime::UNIX_EPOCH)) },
         |row| row.get("asked"),
     )
 }

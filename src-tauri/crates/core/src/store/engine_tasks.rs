@@ -278,6 +278,31 @@ pub fn of_item(
     )
 }
 
+/// What faults of the configuration keep the triage of followed issues from, each fault once: its slug, and what is
+/// said of it. One whose cause became another since is none any more.
+pub fn parked(
+    tx: &ReadTx<'_>,
+    repository: RepositoryId,
+    mended_at: Option<DateTime<Utc>>,
+) -> Result<BTreeMap<String, String>, StoreError> {
+    let found = tx.query_all(
+        "SELECT t.fault, t.detail FROM engine_tasks t
+         JOIN engine_items i ON i.repository = t.repository AND i.kind = t.kind AND i.number = t.number
+         WHERE t.repository = :repository AND t.kind = 'issue' AND i.ended IS NULL AND t.fault IS NOT NULL AND t.ended_at > :mended
+           AND t.id = (SELECT max(o.id) FROM engine_tasks o
+                       WHERE o.repository = t.repository AND o.kind = t.kind AND o.number = t.number)
+         ORDER BY t.id",
+        named_params! {
+            ":repository": repository.0, ":mended": At(mended_at.unwrap_or(DateTime::UNIX_EPOCH)),
+        },
+        |row| {
+            let slug: String = row.get("fault")?;
+            Ok((slug, row.get::<_, Option<String>>("detail")?.unwrap_or_default()))
+        },
+    )?;
+    Ok(found.into_iter().collect())
+}
+
 /// What the open tasks of a repository wait for, by item.
 pub fn waits_of(
     tx: &ReadTx<'_>,

@@ -20,6 +20,7 @@ pub const STEPS: &[&str] = &[
     include_str!("../../../../../migrations/0011_engine_tasks.sql"),
     include_str!("../../../../../migrations/0012_engine_limit.sql"),
     include_str!("../../../../../migrations/0013_inbox_counts.sql"),
+    include_str!("../../../../../migrations/0014_engine_mended.sql"),
 ];
 
 /// The step the file stands at; 0 for a new file.

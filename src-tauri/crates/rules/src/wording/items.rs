@@ -137,6 +137,16 @@ pub fn fault(detail: &str) -> String {
     format!("nothing is done here: {}", line(detail))
 }
 
+/// Why nothing merges in a repository.
+pub fn no_merges(number: i64, why: &str) -> String {
+    format!("nothing merges here since the merge of #{number} was refused: {}", line(why))
+}
+
+/// Why no issue of a repository is triaged.
+pub fn no_tasks(why: &str) -> String {
+    format!("no issue here is triaged until it is mended: {}", line(why))
+}
+
 /// Why the verdict job is not relied on.
 pub fn no_verdicts() -> String {
     "the verdict job ended three times in a row without a verdict".to_owned()

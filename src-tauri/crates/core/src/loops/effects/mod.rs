@@ -22,7 +22,8 @@ pub use decide::is_off;
 use lanes::Lanes;
 pub use send::{Progress, Sending};
 pub use want::{
-    Wanted, dismiss, entry_target, is_observed, restore, retire, turned_stale, want, want_comment,
+    Since, Wanted, dismiss, entry_target, is_observed, overtaken, restore, retire, turned_stale, want,
+    want_comment, want_since,
 };
 
 use super::Ctx;

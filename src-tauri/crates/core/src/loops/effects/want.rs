@@ -1,5 +1,8 @@
 //! How an effect begins: a published review wants to be told, or a system wants a deed done.
 
+use std::collections::BTreeSet;
+
+use chrono::{DateTime, Utc};
 use steward_rules::deed::{Branches, Deed, Needs};
 use steward_rules::guard::{self, Ask, Holds, Step, Subject as SubjectNow, Way};
 use steward_rules::ids::{RepoName, ReviewId, Sha};
@@ -12,10 +15,11 @@ use steward_rules::wording;
 use super::look;
 use super::powers::{self, Powers};
 use crate::config::Config;
+use crate::loops::Ctx;
 use crate::store::effects::{self, EffectRow, NewEffect, Start, State, Subject, Why};
 use crate::store::inbox::{self, EntryState, Kind, NewEntry};
 use crate::store::reviews::{ReviewRecord, ReviewState, StaleReason};
-use crate::store::{ReadTx, StoreError, WriteTx, findings, gates, landings, reviews};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, findings, gates, landings, reviews};
 
 /// The kind of inbox entry that a suggested effect has.
 pub const ENTRY: Kind = Kind::Suggestion;
@@ -46,10 +50,29 @@ fn key(class: EffectClass, subject: &Subject, head: &str) -> String {
     format!("{}:{place}#{}@{head}", class.as_str(), subject.pull)
 }
 
+/// What happened since an effect failed, for which it counts no more.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Since {
+    /// A person asked for a try of the item then: nothing that failed, or was turned down, stands against it.
+    pub tried_at: Option<DateTime<Utc>>,
+    /// Something of the configuration became another then: no fault of it stands.
+    pub mended_at: Option<DateTime<Utc>>,
+}
+
 /// A deed is wanted: it goes out by itself, waits for the person, or, in a repository that is observed or not
 /// watched, neither. The number of its row in the journal; wanting the same again changes nothing, whatever
 /// became of it. Belongs into the transaction that decides.
 pub fn want(tx: &WriteTx<'_>, config: &Config, wanted: &Wanted) -> Result<Option<i64>, StoreError> {
+    want_since(tx, config, wanted, Since::default())
+}
+
+/// The same, with what happened since it was wanted before.
+pub fn want_since(
+    tx: &WriteTx<'_>,
+    config: &Config,
+    wanted: &Wanted,
+    since: Since,
+) -> Result<Option<i64>, StoreError> {
     let Wanted { class, host, repo, number, head, .. } = wanted;
     let Some(account) = account(config, host, repo) else { return Ok(None) };
     let before = match number {
@@ -77,7 +100,7 @@ pub fn want(tx: &WriteTx<'_>, config: &Config, wanted: &Wanted) -> Result<Option
     );
     let known = effects::of_key(tx, &key)?;
     if let Some(known) = &known
-        && stands(known, &deed, &account, tx.now())
+        && stands(known, &deed, &account, since, tx.now())
     {
         return Ok(Some(known.id));
     }
@@ -177,10 +200,15 @@ fn round(deed: &Deed, before: &[EffectRow]) -> usize {
 
 /// True when a row is what is wanted, so that nothing is to be changed: also a no of the person, and what failed
 /// a short while ago.
-fn stands(row: &EffectRow, deed: &Deed, account: &str, now: chrono::DateTime<chrono::Utc>) -> bool {
+fn stands(row: &EffectRow, deed: &Deed, account: &str, since: Since, now: DateTime<Utc>) -> bool {
+    let is_before = |at: Option<DateTime<Utc>>| at.zip(row.outcome_at).is_some_and(|(at, ended)| at > ended);
     match row.state {
         State::Intended | State::Done => return true,
         State::Obsolete => return false,
+        State::Failed | State::Dismissed if is_before(since.tried_at) => return false,
+        State::Failed if row.why.as_deref() == Some("config_fault") && is_before(since.mended_at) => {
+            return false;
+        }
         State::Wanted | State::Suggested | State::Approved | State::Failed | State::Dismissed => {}
     }
     if row.state == State::Failed && row.why.as_deref() == Some("unprocessable") && deed.kind() == "merge" {
@@ -426,6 +454,42 @@ pub fn turned_stale(tx: &WriteTx<'_>, review: ReviewId, reason: StaleReason) -> 
         }
     }
     Ok(())
+}
+
+/// Ends what waits for a person's word, and withdraws what of it went wrong, where its pull request is at another head
+/// by now, which is named, or ended. The numbers of those that ended.
+pub async fn overtaken(ctx: &Ctx, rows: Vec<(i64, State, Option<Sha>)>) -> Result<BTreeSet<i64>, StoreError> {
+    let known = move |tx: &ReadTx<'_>| {
+        let mut rows = rows;
+        let mut open = inbox::targets(tx, ENTRY, "effect/")?;
+        open.sort();
+        rows.retain(|(id, state, _)| {
+            *state == State::Suggested
+                || (*state == State::Failed && open.binary_search(&entry_target(*id)).is_ok())
+        });
+        Ok::<_, StoreError>(rows)
+    };
+    let rows = ctx.store.read(known).await?;
+    if rows.is_empty() {
+        return Ok(BTreeSet::new());
+    }
+    let end = move |tx: &WriteTx<'_>| {
+        let mut ended = BTreeSet::new();
+        for (id, state, head) in rows {
+            if state == State::Failed {
+                retire(tx, id, None)?;
+                continue;
+            }
+            let gone = head.map_or(guard::Gone::Closed, |head| guard::Gone::Moved { head });
+            let waits = effects::get(tx, id)?.is_some_and(|row| row.state == State::Suggested);
+            if waits && effects::end(tx, id, State::Obsolete, &Why::new(gone.slug(), gone.message()))? {
+                retire(tx, id, None)?;
+                ended.insert(id);
+            }
+        }
+        Ok::<_, StoreError>(ended)
+    };
+    ctx.store.write(Durability::Full, end).await
 }
 
 /// True where nothing may go out, not even what the person says yes to.

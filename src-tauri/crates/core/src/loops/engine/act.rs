@@ -14,7 +14,7 @@ use steward_rules::untrusted::Untrusted;
 use super::judging::Judged;
 use super::tick::Tick;
 use super::{after, evidence, incidents, results};
-use crate::loops::effects::{self as journal, Wanted};
+use crate::loops::effects::{self as journal, Since, Wanted};
 use crate::loops::failpoint;
 use crate::loops::review::{self, Ask, StartError};
 use crate::store::effects::{EffectRow, State};
@@ -53,7 +53,11 @@ pub(super) fn is_under_way(judged: &Judged, now: DateTime<Utc>) -> bool {
         judged.journal.iter().filter(move |row| row.class == class && row.head.as_ref() == Some(head))
     };
     match &judged.decision {
-        Decision::Merge(_) => rows(EffectClass::Merge).any(stands),
+        Decision::Merge(_) => {
+            let refused = judged.stops.refused.as_ref();
+            rows(EffectClass::Merge).any(stands)
+                || refused.is_some_and(|refused| !was_tried(judged, Some(refused.at)))
+        }
         Decision::Rerun { run_ids } => run_ids.iter().all(|id| {
             rows(EffectClass::RerunCheck)
                 .any(|row| matches!(&row.deed, Some(Deed::Rerun { run, .. }) if run == id) && stands(row))
@@ -86,7 +90,7 @@ pub(super) fn is_open(row: &EffectRow) -> bool {
 /// An effect that failed for a fault of the configuration, or that the person turned down, is not wanted again
 /// by itself (engine.md 18).
 pub(super) fn is_parked(row: &EffectRow, judged: &Judged) -> bool {
-    let is_fault = row.state == State::Failed && row.why.as_deref() == Some("config_fault");
+    let is_fault = results::is_fault(row) && !judged.stops.is_mended(row.outcome_at);
     (is_fault || row.state == State::Dismissed) && !was_tried(judged, row.outcome_at)
 }
 
@@ -119,9 +123,6 @@ fn was_tried(judged: &Judged, at: Option<DateTime<Utc>>) -> bool {
 pub(super) async fn pulls(tick: &mut Tick<'_>, judged: &mut [Judged]) -> Result<(), StoreError> {
     if tick.known.mode == Mode::Observe {
         return Ok(());
-    }
-    for one in judged.iter_mut() {
-        results::of_pull(tick, one).await?;
     }
     merges(tick, judged).await?;
     let held = incidents::held(tick, judged).await?;
@@ -200,7 +201,13 @@ pub(super) async fn want(
         line,
     };
     failpoint::reach("engine_wanting");
-    let id = tick.ctx.store.write(Durability::Full, move |tx| journal::want(tx, &config, &wanted)).await?;
+    let since =
+        Since { tried_at: tick.known.tries.get(&number.0).copied(), mended_at: tick.known.stops.mended_at };
+    let id = tick
+        .ctx
+        .store
+        .write(Durability::Full, move |tx| journal::want_since(tx, &config, &wanted, since))
+        .await?;
     failpoint::reach("engine_wanted");
     Ok(id)
 }

@@ -284,17 +284,19 @@ async fn opened(
     // What was made from a head that is gone is opened no more; one that is open already is known as ours.
     let is_current = original_head == one.seen.head.sha;
     let is_open = |ours: &PullRow| ours.state == pulls::PullState::Open;
-    if let Some(ours) = ours.filter(|ours| ours.head == *to && (is_current || is_open(ours))) {
+    // It may have moved between its opening and the look: GitHub said its number.
+    let opens = |row: &&EffectRow| matches!(&row.deed, Some(Deed::OpenPull { branch: its, at, .. }) if its == branch && at == to);
+    let made = one.journal.iter().find(opens).filter(|row| row.state == State::Done);
+    let made = made.and_then(|row| row.posted);
+    let is_ours = |ours: &PullRow| ours.head == *to || made == Some(ours.number.0);
+    if let Some(ours) = ours.filter(|ours| is_ours(ours) && (is_current || is_open(ours))) {
         one.item.supersede = Some(Stage::Opened { pull: ours.number, original_head });
         return Ok(());
     }
     if !is_current {
         return Ok(());
     }
-    let is_asked = one.journal.iter().any(
-        |row| matches!(&row.deed, Some(Deed::OpenPull { branch: its, at, .. }) if its == branch && at == to),
-    );
-    if is_asked || ours.is_some_and(is_open) {
+    if one.journal.iter().any(|row| opens(&row)) || ours.is_some_and(is_open) {
         return Ok(());
     }
     let Some(base) = tick.place.policy.base.clone() else { return Ok(()) };

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use steward_rules::engine::facts::Compare;
 use steward_rules::ids::{PullNumber, Sha};
-use steward_rules::reading::{Cause, Reading, Why};
+use steward_rules::reading::{Cause, Reading};
 use tokio_util::sync::CancellationToken;
 
 use super::place::Watched;
@@ -12,7 +12,8 @@ use crate::git::{BareClone, GitError, Wanted, compare};
 use crate::loops::{Ctx, forge};
 use crate::store::StoreError;
 
-/// Compares these heads with the base. What cannot be fetched or counted is unread.
+/// Compares these heads with the base. What cannot be counted is unread. When nothing can be fetched there is no
+/// answer at all: what was known of the base before stands, and it is asked again in the next tick.
 pub(super) async fn compared(
     ctx: &Ctx,
     place: &Watched,
@@ -20,11 +21,7 @@ pub(super) async fn compared(
     heads: &[(PullNumber, Sha)],
     stop: &CancellationToken,
 ) -> Result<BTreeMap<PullNumber, Reading<Compare>>, StoreError> {
-    let all = |why: Why| heads.iter().map(|(number, _)| (*number, Err(why.clone()).into())).collect();
-    let open = match forge::open(ctx, &place.host, &place.name).await {
-        Ok(open) => open,
-        Err(error) => return Ok(all(error.why())),
-    };
+    let Ok(open) = forge::open(ctx, &place.host, &place.name).await else { return Ok(BTreeMap::new()) };
     let (context, place, base, wanted) = (ctx.clone(), place.clone(), base.clone(), heads.to_vec());
     let stop = stop.clone();
     let work = tokio::task::spawn_blocking(move || -> Result<_, GitError> {
@@ -60,7 +57,10 @@ pub(super) async fn compared(
     });
     match work.await {
         Ok(Ok(found)) => Ok(found),
-        Ok(Err(error)) => Ok(all(error.why())),
+        Ok(Err(error)) => {
+            tracing::info!(%error, "heads are not compared with their base");
+            Ok(BTreeMap::new())
+        }
         Err(error) => Err(StoreError::Value(format!("a defect of Steward: {error}"))),
     }
 }

@@ -23,7 +23,7 @@ use crate::store::engine_items::{self, ItemEnd, ItemKind, ItemRow};
 use crate::store::engine_tasks::{self, NewTask, Piece, TaskRow, What};
 use crate::store::issues::IssueRow;
 use crate::store::pulls::{self, PullState};
-use crate::store::{Durability, ReadTx, StoreError, effects, engine, observations, settings};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, effects, engine, observations, settings};
 
 /// Longest text of one piece of evidence, in bytes; its begin counts most.
 const PIECE_MOST: usize = 20_000;
@@ -32,6 +32,7 @@ const COMMENTS: usize = 30;
 
 /// Takes the next step of every issue.
 pub(super) async fn all(tick: &mut Tick<'_>) -> Result<(), StoreError> {
+    let mut unchanged = Vec::new();
     for row in std::mem::take(&mut tick.known.issues) {
         if tick.stop.is_cancelled() {
             return Ok(());
@@ -45,9 +46,16 @@ pub(super) async fn all(tick: &mut Tick<'_>) -> Result<(), StoreError> {
             }
         };
         let before = item.clone();
-        one(tick, &row, &mut item).await?;
-        keep(tick, &before, &item).await?;
+        let is_judged = one(tick, &row, &mut item).await?;
+        if (ItemRow { updated_at: item.updated_at, ..before.clone() }) == item {
+            unchanged.push(item.clone());
+        } else {
+            keep(tick, &before, &item).await?;
+        }
+        // One that could not be read waits for the next look.
+        tick.tried.extend(item.try_at.filter(|_| is_judged).map(|at| (item.kind, item.number, at)));
     }
+    judged(tick, unchanged).await?;
     let left: Vec<(ItemKind, i64)> = tick.known.items.keys().copied().collect();
     for key in left {
         match tick.known.items.remove(&key) {
@@ -84,6 +92,16 @@ async fn made_of(tick: &Tick<'_>, number: i64) -> Result<(Vec<EffectRow>, Vec<Ta
     tick.ctx.store.read(read).await
 }
 
+/// Notes when the issues were judged about which nothing is new, in one go.
+async fn judged(tick: &Tick<'_>, items: Vec<ItemRow>) -> Result<(), StoreError> {
+    let id = tick.known.repository.id;
+    if items.is_empty() {
+        return Ok(());
+    }
+    let note = move |tx: &WriteTx<'_>| items.iter().try_for_each(|item| engine_items::put(tx, id, item));
+    tick.ctx.store.write(Durability::Normal, note).await
+}
+
 async fn keep(tick: &Tick<'_>, before: &ItemRow, item: &ItemRow) -> Result<(), StoreError> {
     if before == item {
         return Ok(());
@@ -93,20 +111,18 @@ async fn keep(tick: &Tick<'_>, before: &ItemRow, item: &ItemRow) -> Result<(), S
         .store
         .write(Durability::Full, move |tx| {
             engine_items::put(tx, id, &item)?;
-            if let Some(asked_at) = item.try_at {
-                engine_items::take_try(tx, id, item.kind, item.number, asked_at)?;
-            }
             tx.topic(engine::TOPIC)
         })
         .await
 }
 
-async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<(), StoreError> {
+/// Judges one issue and goes one step on; false when it must be read and cannot be.
+async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<bool, StoreError> {
     let glimpsed =
         step(&glimpse(tick, row), &IssueMemory::default(), tick.own(0), &tick.place.policy, tick.now);
     if matches!(glimpsed, IssueStep::ListOnly | IssueStep::Skip) {
         told(tick, item, &glimpsed);
-        return Ok(());
+        return Ok(true);
     }
     let sight = format!("{} {}", row.updated_at.timestamp_micros(), row.labels.join("\u{1f}"));
     let (id, number, host, name) =
@@ -139,16 +155,16 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
         Some(seen) => (seen, false),
         None => match tick.read_issue(row.number).await? {
             Some(seen) => (seen, true),
-            None => return Ok(()),
+            None => return Ok(false),
         },
     };
     let mut next = step_of(tick, &seen, item).await?;
     if !is_fresh
         && next == IssueStep::Triage
         && tick.known.mode != Mode::Observe
-        && !is_under_way(item, &journal, &tasks)
+        && !is_under_way(tick, item, &journal, &tasks)
     {
-        let Some(read) = tick.read_issue(row.number).await? else { return Ok(()) };
+        let Some(read) = tick.read_issue(row.number).await? else { return Ok(false) };
         (seen, is_fresh) = (read, true);
         next = step_of(tick, &seen, item).await?;
     }
@@ -173,7 +189,7 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
     told(tick, item, &next);
     item.stopped = None;
     if tick.known.mode == Mode::Observe {
-        return Ok(());
+        return Ok(true);
     }
     if matches!(next, IssueStep::Triage | IssueStep::Backoff { .. })
         && let Some(no) = turned_down(tick, item, &seen, &journal).await?
@@ -187,16 +203,18 @@ async fn one(tick: &mut Tick<'_>, row: &IssueRow, item: &mut ItemRow) -> Result<
         };
         item.not_before = None;
         item.stopped = matches!(no, TurnedDown::Pull(_)).then(|| item.state.clone());
-    } else if next == IssueStep::Triage && is_fresh && !is_under_way(item, &journal, &tasks) {
+    } else if next == IssueStep::Triage && is_fresh && !is_under_way(tick, item, &journal, &tasks) {
         triage(tick, row, item).await?;
     }
-    Ok(())
+    Ok(true)
 }
 
 /// True while a task of it is open, what one came to is not settled, or something about it waits to go out.
-fn is_under_way(item: &ItemRow, journal: &[EffectRow], tasks: &[TaskRow]) -> bool {
-    let is_after =
-        |task: &TaskRow| task.ended_at.is_some_and(|at| item.try_at.is_none_or(|tried| at > tried));
+fn is_under_way(tick: &Tick<'_>, item: &ItemRow, journal: &[EffectRow], tasks: &[TaskRow]) -> bool {
+    let is_after = |task: &TaskRow| {
+        !tick.known.stops.is_mended(task.ended_at)
+            && task.ended_at.is_some_and(|at| item.try_at.is_none_or(|tried| at > tried))
+    };
     journal.iter().any(is_open)
         || tasks.iter().any(|task| {
             task.state != engine_tasks::State::Ended
@@ -268,7 +286,7 @@ async fn turned_down(
 
 /// True when the open pull requests that a reading names are still open.
 fn is_still_so(tick: &Tick<'_>, seen: &IssueObs) -> bool {
-    seen.open_pulls.items.iter().all(|pull| tick.heads.iter().any(|(open, _)| open == pull))
+    seen.open_pulls.items.iter().all(|pull| tick.open.contains(pull))
 }
 
 /// An issue as the observer's row shows it: enough to see that it is out of scope.

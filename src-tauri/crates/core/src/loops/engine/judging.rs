@@ -14,6 +14,7 @@ use steward_rules::power::Mode;
 use steward_rules::reading::Reading;
 use steward_rules::review::lifecycle::PastReview;
 
+use super::stops::Stops;
 use super::tick::Tick;
 use super::{act, base, evidence, memory, reading};
 use crate::store::effects::EffectRow;
@@ -45,6 +46,8 @@ pub(super) struct Judged {
     pub decision: Decision,
     /// Read whole in this tick.
     pub is_fresh: bool,
+    /// What stands in the repository for somebody to mend.
+    pub stops: Stops,
 }
 
 impl Tick<'_> {
@@ -146,7 +149,7 @@ impl Tick<'_> {
                 // What the seat said since stands in our own store, and GitHub shows nothing of it.
                 now_seen.seat = reading::seat(self.ctx, &self.place.reading(id), number).await?;
             }
-            self.notice_push(&mut item, &now_seen);
+            self.notice_push(&mut item, &now_seen, &journal);
             let mut memory = memory::of(&item, &journal, self.known.merging.clone(), overtaken);
             // An agent takes over at once where the driver refuses, whatever the base is by then: so at this head it
             // is an attempt until the two are tasks of their own.
@@ -175,10 +178,13 @@ impl Tick<'_> {
                 class,
                 decision,
                 is_fresh,
+                stops: self.known.stops.clone(),
                 seen: now_seen,
             };
             if is_fresh || !self.must_reread(&judged) {
-                return Ok(Some(self.told(judged)));
+                let mut judged = judged;
+                self.tell(&mut judged);
+                return Ok(Some(judged));
             }
             match self.read(number).await? {
                 // Nothing is acted on from an older reading.
@@ -246,10 +252,11 @@ impl Tick<'_> {
     }
 
     /// A push by somebody else makes the next attempt due, and our rebases count anew.
-    fn notice_push(&self, item: &mut ItemRow, seen: &PrObs) {
+    fn notice_push(&self, item: &mut ItemRow, seen: &PrObs, journal: &[EffectRow]) {
         let before = item.head.as_ref().map(|known| &known.sha);
         let is_foreign = before.is_some_and(|known| *known != seen.head.sha)
-            && item.pushed_head.as_ref() != Some(&seen.head.sha);
+            && item.pushed_head.as_ref() != Some(&seen.head.sha)
+            && !journal.iter().any(|row| row.is_push_to(&seen.head.sha));
         if is_foreign {
             item.attempts = item.attempts.wake(&News::ForeignPush, self.now);
             item.rebases = 0;
@@ -274,8 +281,8 @@ impl Tick<'_> {
     }
 
     /// Writes the decision into the item's row.
-    fn told(&self, mut judged: Judged) -> Judged {
-        let Judged { item, memory, decision, class, .. } = &mut judged;
+    pub(super) fn tell(&self, judged: &mut Judged) {
+        let Judged { item, memory, decision, class, .. } = judged;
         item.class = class.slug().to_owned();
         item.class_reason = class.message();
         item.decision = decision.slug().to_owned();
@@ -288,7 +295,6 @@ impl Tick<'_> {
         item.ended = None;
         item.settled = false;
         item.updated_at = self.now;
-        judged
     }
 }
 

@@ -19,6 +19,7 @@ pub mod priority;
 pub mod reading;
 pub mod rebase;
 mod results;
+mod stops;
 pub mod tasks;
 mod tick;
 pub mod upkeep;
@@ -241,10 +242,10 @@ fn stands(tx: &ReadTx<'_>, config: &Config, place: &Watched, now: DateTime<Utc>)
     let due_at = engine_items::next_due(tx, row.id, repo.last_tick)?;
     let is_due = repo.last_tick.is_none()
         || row.observed_at != repo.observed_at
-        || repo.policy != Some(place.policy_hash(mode)?)
+        || repo.policy != Some(stops::in_force(tx, config, place, mode)?)
         || due_at.is_some_and(|at| at <= now)
         || engine::round(tx, row.id)? == Round::Queued
-        || engine_items::is_tried(tx, row.id)?
+        || engine_items::is_tried(tx, row.id, repo.last_tick)?
         || !engine::effects_since(tx, &place.host, &place.name, repo.last_tick)?.is_empty()
         || engine::has_task_ended(tx, row.id, repo.last_tick)?;
     let wants_look = repo.next_look.is_some_and(|at| at <= now);

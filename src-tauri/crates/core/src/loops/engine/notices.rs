@@ -22,7 +22,7 @@ use super::tick::{Tick, config_fault};
 use crate::loops::effects::{self as journal, Wanted};
 use crate::store::engine_items::{ItemKind, ItemRow, KeptItem};
 use crate::store::inbox::{self, Kind, NewEntry};
-use crate::store::{Durability, StoreError, WriteTx, engine_items, notices};
+use crate::store::{Durability, ReadTx, StoreError, WriteTx, engine_items, engine_tasks, notices};
 
 /// One failure of many pull requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -59,17 +59,36 @@ struct Call {
 pub(super) async fn all(tick: &mut Tick<'_>, judged: &[Judged]) -> Result<(), StoreError> {
     names(tick, judged);
     let id = tick.known.repository.id;
-    let items = tick.ctx.store.read(move |tx| engine_items::open_of(tx, id)).await?;
+    let mended_at = tick.known.stops.mended_at;
+    let read = move |tx: &ReadTx<'_>| {
+        Ok::<_, StoreError>((engine_items::open_of(tx, id)?, engine_tasks::parked(tx, id, mended_at)?))
+    };
+    let (items, parked) = tick.ctx.store.read(read).await?;
     let prefix = format!("repository/{}?item=", tick.place.name);
-    let calls = calls(tick, judged, &items, &prefix);
-    // What was not read says nothing of what is not wanted any more.
+    let mut calls = calls(tick, judged, &items, &prefix);
+    calls.extend(parked.into_iter().map(|(slug, detail)| Call {
+        kind: Kind::Stuck,
+        target: format!("{prefix}task-{slug}"),
+        title: Untrusted::new(say::no_tasks(&detail)).one_line(300),
+        chip: "fault",
+    }));
+    // What was not read says nothing of what is not wanted any more, nor of what many share.
     let is_whole = tick.halt.is_none();
+    let unread: Vec<String> =
+        tick.unread.iter().map(|(kind, number)| format!("{prefix}{}", target(*kind, *number))).collect();
     let (source, subject) = (tick.place.name.to_string(), format!("repository:{}", tick.place.name));
     tick.ctx
         .store
         .write(Durability::Normal, move |tx| {
             for (kind, target) in inbox::open_targets(tx, &[Kind::Stuck, Kind::Incident], &prefix)? {
-                if is_whole && !calls.iter().any(|call| call.kind == kind && call.target == target) {
+                let is_unread = match kind {
+                    Kind::Incident => !unread.is_empty(),
+                    _ => unread.contains(&target),
+                };
+                if is_whole
+                    && !is_unread
+                    && !calls.iter().any(|call| call.kind == kind && call.target == target)
+                {
                     inbox::withdraw(tx, kind, &target)?;
                 }
             }

@@ -86,9 +86,10 @@ fn spend(tick: &Tick<'_>, item: &mut ItemRow, task: &TaskRow) {
     }
 }
 
-/// True when a person asked for a try since an effect ended.
-fn was_tried(item: &ItemRow, row: &EffectRow) -> bool {
-    item.try_at.zip(row.outcome_at).is_some_and(|(tried, at)| tried > at)
+/// True when a person asked for a try since an effect ended, or mended something.
+fn may_go_on(tick: &Tick<'_>, item: &ItemRow, row: &EffectRow) -> bool {
+    tick.known.stops.is_mended(row.outcome_at)
+        || item.try_at.zip(row.outcome_at).is_some_and(|(tried, at)| tried > at)
 }
 
 /// A change for the issue: its branch, then its pull request. True when nothing is left to do.
@@ -138,7 +139,7 @@ async fn pushed(
     };
     match stopped {
         Some((stopped, again)) if is_fault(stopped) => {
-            if was_tried(item, stopped) {
+            if may_go_on(tick, item, stopped) {
                 let line = format!("Once more, a change for {place}");
                 want(tick, number, None, EffectClass::OpenPr, again, line).await?;
             }
@@ -199,7 +200,7 @@ async fn answered(
             spend(tick, item, task);
             return Ok(true);
         }
-        if !was_tried(item, row) {
+        if !may_go_on(tick, item, row) {
             return Ok(false);
         }
     }

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 
 use chrono::{DateTime, Utc};
-use sha2::{Digest, Sha256};
 use steward_rules::engine::hold::{self, HeldTask, Merging};
 use steward_rules::engine::policy::Policy;
 use steward_rules::ids::RepoName;
 use steward_rules::power::{EffectClass, Mode};
 use steward_rules::reading::Reading;
 
+use super::stops::Stops;
 use super::{memory, reading};
 use crate::config::{Config, Repository};
 use crate::loops::effects::powers;
@@ -51,13 +51,6 @@ pub(super) fn watched(tx: &ReadTx<'_>, config: &Config) -> Result<Vec<Watched>, 
 }
 
 impl Watched {
-    /// SHA-256 over the policy and the mode, so that another one is known.
-    pub fn policy_hash(&self, mode: Mode) -> Result<String, StoreError> {
-        let text = serde_json::to_string(&(&self.policy, mode))
-            .map_err(|error| StoreError::Value(error.to_string()))?;
-        Ok(hex::encode(Sha256::digest(text)))
-    }
-
     /// The place as the readings take it.
     pub fn reading(&self, repository: RepositoryId) -> reading::Place {
         reading::Place {
@@ -88,6 +81,12 @@ pub(super) struct Known {
     /// What holds merges, with the hold as it is by now.
     pub merging: Merging,
     pub is_frozen: bool,
+    /// What stands for somebody to mend.
+    pub stops: Stops,
+    /// What of the configuration is in force, as a hash.
+    pub in_force: String,
+    /// When a person asked for a try of an item that is followed.
+    pub tries: BTreeMap<i64, DateTime<Utc>>,
 }
 
 impl Known {
@@ -140,8 +139,15 @@ pub(super) fn known(
             items.insert(key, row);
         }
     }
+    let tries = items.values().filter_map(|row| row.get().ok());
+    let tries = tries.filter_map(|item| Some((item.number, item.try_at?))).collect();
+    let mode = powers::read(tx, config)?.in_force.of(&place.host, &place.name).mode();
+    let (stops, in_force) = Stops::read(tx, config, place, &repo, mode, now)?;
     Ok(Some(Known {
-        mode: powers::read(tx, config)?.in_force.of(&place.host, &place.name).mode(),
+        mode,
+        stops,
+        in_force,
+        tries,
         issues,
         items,
         is_frozen: landings::frozen(tx, &place.host, &place.name)?.is_some(),

@@ -113,7 +113,7 @@ async fn settle(tick: &Tick<'_>, one: &mut Judged, task: &TaskRow) -> Result<boo
                 // Another head is another change: what was made of the old one is of no use.
                 Push::Refused(row) if is_fault(row) && task.head.as_ref() == Some(&one.seen.head.sha) => {
                     let is_tried = one.item.try_at.zip(row.outcome_at).is_some_and(|(tried, at)| tried > at);
-                    if is_tried {
+                    if is_tried || one.stops.is_mended(row.outcome_at) {
                         let deed = Deed::Push { branch: branch.clone(), from: from.clone(), to: to.clone() };
                         let line = format!("{} {}", word(task), place(tick, one));
                         want(tick, one.pull.number, task.head.clone(), class, deed, line).await?;
@@ -194,6 +194,7 @@ pub(super) fn parked(one: &Judged) -> Option<&TaskRow> {
         task.head.as_ref() == Some(&one.seen.head.sha)
             && task.fault.is_some_and(|fault| is_same_base || !fault.is_of_base())
             && !is_tried
+            && !one.stops.is_mended(task.ended_at)
     };
     one.tasks.iter().find(stands)
 }

@@ -3,18 +3,22 @@
 //! What did not move since its last whole reading is judged from that; what moved, what a time is due for and
 //! what is about to be acted on is read whole (engine.md 2).
 
+use std::collections::BTreeSet;
+
 use chrono::{DateTime, Duration, Utc};
 use steward_rules::engine::facts::PrObs;
 use steward_rules::engine::hold::{self, Round};
+use steward_rules::engine::merge::assess;
 use steward_rules::engine::triage::IssueObs;
 use steward_rules::ids::{PullNumber, Sha};
 use steward_rules::power::Mode;
+use steward_rules::wording::items as say;
 use tokio_util::sync::CancellationToken;
 
 use super::judging::Judged;
 use super::place::{Known, Watched, by_number, known};
 use super::reading::{self, ReadFault};
-use super::{act, after, issue, notices};
+use super::{act, after, issue, notices, results, stops};
 use crate::config::Config;
 use crate::github::GitHubError;
 use crate::loops::{Ctx, forge};
@@ -37,11 +41,17 @@ pub(super) struct Tick<'a> {
     pub unreadable: Vec<(ItemKind, i64, String)>,
     /// The branches of the open pull requests of this very repository.
     pub heads: Vec<(PullNumber, String)>,
+    /// Every open pull request, whoever's branch it has.
+    pub open: BTreeSet<PullNumber>,
+    /// What had to be read and could not be: what it wants is not known.
+    pub unread: BTreeSet<(ItemKind, i64)>,
     /// The id of the account that acts, once it is known.
     pub account: Option<u64>,
     pub incidents: Vec<notices::Incident>,
     /// A review was refused in this tick.
     pub is_review_refused: bool,
+    /// The calls for a try that this tick fulfils. They are taken at its end: one that dies fulfilled none.
+    pub tried: Vec<(ItemKind, i64, DateTime<Utc>)>,
 }
 
 /// Judges everything in a repository, and takes the next steps.
@@ -67,6 +77,7 @@ pub(super) async fn one(
     };
     let heads =
         known.pulls.iter().filter(is_own).map(|pull| (pull.number, pull.head_branch.clone())).collect();
+    let open = known.pulls.iter().map(|pull| pull.number).collect();
     let tick = Tick {
         ctx,
         stop,
@@ -77,9 +88,12 @@ pub(super) async fn one(
         halt: None,
         unreadable: Vec::new(),
         heads,
+        open,
+        unread: BTreeSet::new(),
         account: None,
         incidents: Vec::new(),
         is_review_refused: false,
+        tried: Vec::new(),
     };
     let done = tick.run().await;
     ctx.store.write(Durability::Normal, move |tx| engine::set_round(tx, id, Round::Idle)).await?;
@@ -100,13 +114,24 @@ impl Tick<'_> {
             judged.extend(self.judge(pull, compare).await?);
         }
         self.record(&judged).await?;
+        stops::end_moved(&self, &mut judged).await?;
+        if self.known.mode != Mode::Observe {
+            self.settle(&mut judged).await?;
+            stops::end_merges(&self, &mut judged).await?;
+        }
         act::pulls(&mut self, &mut judged).await?;
         if self.known.mode != Mode::Observe {
             after::supersede(&mut self, &mut judged).await?;
         }
+        let left = self.known.items.keys().filter(|(kind, _)| *kind == ItemKind::Pr);
+        stops::end_closed(&self, left.map(|(_, number)| *number).collect()).await?;
         after::ended(&mut self).await?;
         issue::all(&mut self).await?;
         notices::all(&mut self, &judged).await?;
+        // What was cut short is not over: the next tick does it whole.
+        if self.stop.is_cancelled() {
+            return Ok(());
+        }
         self.close().await
     }
 
@@ -160,6 +185,7 @@ impl Tick<'_> {
             Ok(seen) => Ok(Some(seen)),
             Err(fault) => {
                 tracing::info!(repository = %self.place.name, %number, why = %fault, "not read");
+                self.unread.insert((ItemKind::Pr, number.0));
                 // What is wrong with one alone holds up no other.
                 if !is_of_one(&fault) {
                     self.halt = Some(fault);
@@ -179,6 +205,7 @@ impl Tick<'_> {
             Ok(seen) => Ok(Some(seen)),
             Err(fault) => {
                 tracing::info!(repository = %self.place.name, number, why = %fault, "not read");
+                self.unread.insert((ItemKind::Issue, number));
                 if !is_of_one(&fault) {
                     self.halt = Some(fault);
                 }
@@ -188,18 +215,17 @@ impl Tick<'_> {
     }
 
     /// Keeps what was judged, before anything is done.
-    async fn record(&self, judged: &[Judged]) -> Result<(), StoreError> {
+    async fn record(&mut self, judged: &[Judged]) -> Result<(), StoreError> {
         let id = self.known.repository.id;
         let rows: Vec<(ItemRow, Option<PrObs>)> =
             judged.iter().map(|one| (one.item.clone(), one.is_fresh.then(|| one.seen.clone()))).collect();
+        let tried = rows.iter().filter_map(|(item, _)| Some((item.kind, item.number, item.try_at?)));
+        self.tried.extend(tried);
         self.ctx
             .store
             .write(Durability::Normal, move |tx| {
                 for (item, seen) in &rows {
                     engine_items::put(tx, id, item)?;
-                    if let Some(asked_at) = item.try_at {
-                        engine_items::take_try(tx, id, item.kind, item.number, asked_at)?;
-                    }
                     if let Some(seen) = seen {
                         observations::keep_pull(tx, id, seen)?;
                     }
@@ -209,21 +235,47 @@ impl Tick<'_> {
             .await
     }
 
+    /// Takes what tasks came to into their pull requests, and judges those anew: the delay of the next attempt counts
+    /// from the end of the last (engine.md 6).
+    async fn settle(&self, judged: &mut [Judged]) -> Result<(), StoreError> {
+        let id = self.known.repository.id;
+        for one in judged.iter_mut() {
+            results::of_pull(self, one).await?;
+            if one.item.try_at.is_some() {
+                one.item.attempts.next_at = None;
+            }
+            if one.memory.attempts == one.item.attempts && one.memory.rebases == one.item.rebases {
+                continue;
+            }
+            one.memory.attempts = one.item.attempts.clone();
+            one.memory.rebases = one.item.rebases;
+            one.decision = assess(&one.seen, &one.memory, &self.place.policy, self.now);
+            self.tell(one);
+            let item = one.item.clone();
+            self.ctx.store.write(Durability::Full, move |tx| engine_items::put(tx, id, &item)).await?;
+        }
+        Ok(())
+    }
+
     /// The end of a tick: when the next comes, and what is remembered of the repository.
     async fn close(self) -> Result<(), StoreError> {
-        let Self { ctx, place, now, known, config, halt, .. } = self;
-        let (id, policy) = (known.repository.id, place.policy_hash(known.mode)?);
+        let Self { ctx, now, known, config, halt, tried, .. } = self;
+        let id = known.repository.id;
         let interval = Duration::from_std(config.engine.interval).unwrap_or(Duration::minutes(10));
         let has_merged = known.merging.merged_this_tick;
         let looked = known.repository.observed_at != known.repo.observed_at;
-        let fault = halt.as_ref().and_then(config_fault);
+        let refused = known.stops.refused.as_ref();
+        let no_merges =
+            refused.map(|one| (stops::MERGE_REFUSED.to_owned(), say::no_merges(one.number, &one.detail)));
+        let fault = halt.as_ref().and_then(config_fault).or(no_merges);
         ctx.store
             .write(Durability::Normal, move |tx| {
                 let mut row = engine::get(tx, id)?;
                 row.hold = known.merging.hold;
                 row.names = known.repo.names;
                 row.report = known.repo.report;
-                row.policy = Some(policy);
+                row.policy = Some(known.in_force);
+                row.mended_at = known.stops.mended_at;
                 if looked || has_merged {
                     let (wait, left) = hold::cadence(interval, row.fast_left, has_merged);
                     row.next_look = (wait < interval).then(|| now + wait);
@@ -237,6 +289,9 @@ impl Tick<'_> {
                     (None, before) => before.filter(|_| halt.is_some()),
                 };
                 engine::put(tx, id, &row)?;
+                for (kind, number, asked_at) in tried {
+                    engine_items::take_try(tx, id, kind, number, asked_at)?;
+                }
                 tx.topic(engine::TOPIC)
             })
             .await

@@ -83,6 +83,11 @@ impl EffectRow {
         self.intent_at.filter(|_| self.state == State::Intended && self.part.as_deref() == Some(part))
     }
 
+    /// True for a push of ours to this commit.
+    pub fn is_push_to(&self, head: &Sha) -> bool {
+        matches!(&self.deed, Some(Deed::Push { to, .. }) if to == head)
+    }
+
     /// What goes out.
     pub fn to_do(&self) -> Deed {
         self.deed.clone().unwrap_or_else(|| Deed::Comment { body: self.content.clone() })
