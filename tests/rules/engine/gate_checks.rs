@@ -36,11 +36,11 @@ fn a12_a_required_name_that_nobody_reports_waits_for_ever() {
     let silent = NameWarning::Silent { name: "check".to_owned(), since: hours_ago(25) };
     assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone(), never]);
     seen.required_since.insert("lint".to_owned(), hours_ago(6));
-    assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone()]);
+    assert_eq!(name_warnings(&renamed, &seen, now()), std::slice::from_ref(&silent));
     // Where everything that runs is required, another required name that moves says the same.
     seen.others_concluded_at = None;
     seen.required_since.insert("lint".to_owned(), hours_ago(24));
-    assert_eq!(name_warnings(&renamed, &seen, now()), [silent.clone()]);
+    assert_eq!(name_warnings(&renamed, &seen, now()), std::slice::from_ref(&silent));
     seen.required_since.insert("lint".to_owned(), hours_ago(25));
     let never = NameWarning::NeverSeen { name: "lint".to_owned(), since: hours_ago(25) };
     assert_eq!(name_warnings(&renamed, &seen, now()), [silent, never]);

@@ -42,18 +42,23 @@ pub async fn supervise(orders: RawFd, parent: u32) -> std::io::Result<i32> {
     if code.is_none() {
         each_descendant(Signal::SIGTERM);
         let deadline = Instant::now() + grace;
-        while Instant::now() < deadline && waitpid(None, Some(WaitPidFlag::WNOHANG)) != Err(Errno::ECHILD) {
-            tokio::time::sleep(ROUND).await;
+        while Instant::now() < deadline && !is_drained() {
+            tokio::select! {
+                // Asked again: there is no time for it, as when it makes more and more processes.
+                _ = asked.recv() => break,
+                () = tokio::time::sleep(ROUND) => {}
+            }
         }
     }
-    // Each round brings the orphans of the round before; no child at all is the proof.
+    // Each round brings the orphans of the round before; no child at all is the proof. All are stopped before the
+    // first is ended, so that none makes others meanwhile.
     loop {
+        each_descendant(Signal::SIGSTOP);
         each_descendant(Signal::SIGKILL);
-        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
-            Err(Errno::ECHILD) => break,
-            Ok(WaitStatus::StillAlive) => tokio::time::sleep(ROUND).await,
-            Ok(_) | Err(_) => {}
+        if is_drained() {
+            break;
         }
+        tokio::time::sleep(ROUND).await;
     }
     Ok(code.unwrap_or(128 + Signal::SIGTERM as i32))
 }
@@ -61,6 +66,17 @@ pub async fn supervise(orders: RawFd, parent: u32) -> std::io::Result<i32> {
 fn each_descendant(signal: Signal) {
     for process in process::descendants(Pid::this().as_raw()) {
         let _ = kill(Pid::from_raw(process.pid), signal);
+    }
+}
+
+/// Reaps whatever ended; true when no child is left.
+fn is_drained() -> bool {
+    loop {
+        match waitpid(None, Some(WaitPidFlag::WNOHANG)) {
+            Err(Errno::ECHILD) => return true,
+            Ok(WaitStatus::StillAlive) => return false,
+            Ok(_) | Err(_) => {}
+        }
     }
 }
 

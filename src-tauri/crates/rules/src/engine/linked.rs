@@ -80,9 +80,9 @@ fn without_comments(line: &str, in_comment: &mut bool, out: &mut String) {
         let Some(at) = rest.find(['`', '<']) else { break };
         let (before, from) = rest.split_at(at);
         out.push_str(before);
-        if from.starts_with("<!--") {
+        if let Some(inside) = from.strip_prefix("<!--") {
             out.push(GAP);
-            (*in_comment, rest) = (true, &from[4..]);
+            (*in_comment, rest) = (true, inside);
             continue;
         }
         let long = from.bytes().take_while(|byte| *byte == b'`').count();

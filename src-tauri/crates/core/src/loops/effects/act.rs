@@ -44,16 +44,24 @@ pub(super) enum Answer {
     Unclear(String),
 }
 
+/// What may go out, and the way to it.
+pub(super) struct Going {
+    pub client: Client,
+    pub permit: EffectPermit,
+    /// The write that is left of a deed of several.
+    pub part: Option<Part>,
+    /// A merge has the gate's word as well.
+    pub gate: Option<MergePermit>,
+}
+
 /// Does the permit's deed, or the part of it that is left.
 pub(super) async fn act(
     ctx: &Ctx,
     id: i64,
-    client: &Client,
-    permit: EffectPermit,
-    part: Option<Part>,
-    gate: Option<MergePermit>,
+    going: Going,
     stop: &CancellationToken,
 ) -> Result<Answer, StoreError> {
+    let Going { client, permit, part, gate } = going;
     let (writer, now) = (client.writer(), ctx.clock.now());
     let answer = match (permit.deed().clone(), part) {
         (_, Some(Part::PullLabels(number))) => {

@@ -5,12 +5,11 @@
 
 use chrono::{DateTime, Utc};
 use steward_rules::deed::Deed;
-use steward_rules::engine::merge::MergePermit;
-use steward_rules::guard::{self, EffectPermit, Hold, Holds, Next, Step, Trace, Way};
+use steward_rules::guard::{self, Hold, Holds, Next, Step, Trace, Way};
 use steward_rules::reading::Reading;
 use tokio_util::sync::CancellationToken;
 
-use super::act::{self, Answer};
+use super::act::{self, Answer, Going};
 use super::decide::{Decided, decide, end, finish, judged, known_holds, settle};
 use super::look::{self, Seen};
 use super::trace::{Found, Made, Part};
@@ -32,16 +31,6 @@ pub struct Sending {
 
 /// After so many steps the rest waits, whatever they were: a deed takes a handful.
 const STEPS: u32 = 500;
-
-/// What may go out, and the way to it.
-struct Going {
-    client: Client,
-    permit: EffectPermit,
-    /// The write that is left of a deed of several.
-    part: Option<Part>,
-    /// A merge has the gate's word as well.
-    gate: Option<MergePermit>,
-}
 
 /// Whether there is more to do now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,8 +101,7 @@ impl Sending {
         match std::mem::replace(&mut self.stage, Stage::Look) {
             Stage::Look => self.look(ctx).await,
             Stage::Send(going) => {
-                let Going { client, permit, part, gate } = *going;
-                let answer = act::act(ctx, self.id, &client, permit, part, gate, &self.stop).await?;
+                let answer = act::act(ctx, self.id, *going, &self.stop).await?;
                 failpoint::reach("effect_sent");
                 self.stage = Stage::Answered(Box::new(answer));
                 Ok(Progress::More)
