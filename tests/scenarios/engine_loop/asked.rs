@@ -6,6 +6,7 @@ use steward_core::api::error::ErrorCode;
 use steward_core::api::{Api, dispatch};
 use steward_core::lock::{HolderKind, RuntimeLock};
 use steward_core::loops::observer::standing;
+use steward_core::sandbox::Boundary;
 use steward_core::store::engine as engine_store;
 use steward_core::store::engine_tasks::{NewTask, What};
 use steward_rules::caller::Caller;
@@ -174,4 +175,16 @@ async fn a_reading_that_cannot_be_judged_is_told_with_its_reason() {
     let why = call(&den, "item_why", json!({ "item": format!("{REPO}#{}", pull.number()) })).await;
     assert!(why["unread"].is_string() && why["readAt"].is_string(), "{why}");
     assert_eq!(why["steps"].as_array().unwrap().len(), 0, "{why}");
+}
+
+#[tokio::test]
+async fn an_engine_without_a_boundary_degrades_the_whole_also_where_nothing_is_reviewed() {
+    let den = Den::new("mode: observe", CHECKS).await;
+    den.desk.ctx.use_boundary(Boundary::None { reason: "taken away by this test".to_owned() });
+    let status = call(&den, "status", json!({})).await;
+    assert_eq!((status["reviewEnabled"].as_bool(), status["state"].as_str()), (Some(false), Some("degraded")));
+    let reason = &status["reasons"][0];
+    assert_eq!(reason["code"], "boundary", "{status}");
+    assert!(reason["message"].as_str().unwrap().contains("taken away by this test"), "{status}");
+    assert_eq!(status["steward"]["boundary"]["state"], "none");
 }
