@@ -159,10 +159,17 @@ async fn a_stuck_pull_request_is_looked_into_tried_and_sent() -> Result<()> {
 
     // The notification of what is stuck opens exactly its card.
     page.click("nav-settings").await;
-    let told = until("the notification", TICK, async || {
-        desk.notices().shown().into_iter().find(|shown| shown.title.starts_with("Stuck"))
-    })
-    .await;
+    let told = tokio::time::timeout(TICK, async {
+        loop {
+            let shown = desk.notices().shown();
+            if let Some(found) = shown.into_iter().find(|shown| shown.title.starts_with("Stuck")) {
+                return found;
+            }
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    });
+    let told =
+        told.await.map_err(|_| anyhow::anyhow!("none is of what is stuck: {:?}", desk.notices().shown()))?;
     desk.notices().click(told.id, "default").await?;
     page.is_at(&format!("inbox/item/{REPO}/pr-{stuck}")).await;
     page.says("item-state", "stuck", PATIENCE).await;

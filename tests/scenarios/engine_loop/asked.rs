@@ -182,7 +182,10 @@ async fn an_engine_without_a_boundary_degrades_the_whole_also_where_nothing_is_r
     let den = Den::new("mode: observe", CHECKS).await;
     den.desk.ctx.use_boundary(Boundary::None { reason: "taken away by this test".to_owned() });
     let status = call(&den, "status", json!({})).await;
-    assert_eq!((status["reviewEnabled"].as_bool(), status["state"].as_str()), (Some(false), Some("degraded")));
+    assert_eq!(
+        (status["reviewEnabled"].as_bool(), status["state"].as_str()),
+        (Some(false), Some("degraded"))
+    );
     let reason = &status["reasons"][0];
     assert_eq!(reason["code"], "boundary", "{status}");
     assert!(reason["message"].as_str().unwrap().contains("taken away by this test"), "{status}");
